@@ -1,0 +1,1 @@
+"""The `congest` command: thin commands over `vef` and `estimator`."""

@@ -1,0 +1,1 @@
+"""From a trace and a topology to latency under load. Knows no terminal."""

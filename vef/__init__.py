@@ -1,0 +1,1 @@
+"""The VEF trace format: read, validate, write, summarise, capture. Knows no network."""
