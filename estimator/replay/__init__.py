@@ -1,0 +1,1 @@
+"""Replay of a workload over a network: the dependency scheduler and the port model in one event loop."""

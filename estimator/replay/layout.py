@@ -1,0 +1,298 @@
+"""The tables that the compiled replay loop works on.
+
+Each kind of thing is one structured array, so that what belongs together lies together in memory and the kernels
+take few arguments. Times are seconds, sizes bytes, rates bytes/s.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Kinds of an operation in a thread's program: code = value * 4 + kind.
+SEND, WAIT_SEND, WAIT_RECV, DELAY = 0, 1, 2, 3
+
+# Kinds of a trace record, as in vef.records.
+MESSAGE, PSEUDO, COLLECTIVE = 0, 1, 2
+
+# Models of a message's latency.
+PORT, ALPHA_BETA, STATIC, QUEUE, EMPIRICAL, FLUID = 0, 1, 2, 3, 4, 5
+
+# Parts of a latency, in the order of the breakdown.
+OVERHEAD, WIRE, SERIAL, SHARING, QUEUEING, STRAGGLER = 0, 1, 2, 3, 4, 5
+PARTS = 6
+
+# Messages that a task posts in one turn; then others have theirs.
+TURN_POSTS = 64
+
+# Why the loop returned to Python.
+DONE, GROW = 0, 1
+
+# Indices into State.counter.
+(
+    N_HEAP, N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
+    NEED_POOL, EVENTS, DELIVERED, VERSION, COLLECTIVE_STEPS, N_COUNTERS,
+) = range(14)  # fmt: skip
+
+PORT_TYPE = np.dtype(
+    [
+        ("rate", "f8"),  # capacity
+        ("packet_rate", "f8"),  # of one member of a bundle
+        ("latency", "f8"),
+        ("backlog", "f8"),  # bytes that wait
+        ("inflow", "f8"),  # bytes/s arriving now
+        ("updated", "f8"),  # time of the two above
+        # one busy period ("episode") after another
+        ("ep_start", "f8"),
+        ("ep_bytes", "f8"),
+        ("ep_peak", "f8"),  # largest backlog
+        # over the whole replay
+        ("bytes", "f8"),
+        ("max_rho", "f8"),
+        ("peak_backlog", "f8"),
+        # as an injection port
+        ("nic_free", "f8"),  # when the last started message has left
+        ("nic_first", "i8"),  # queue of posted messages
+        ("nic_last", "i8"),
+        ("version", "i8"),  # of the pending drain event
+        ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
+        ("members", "i4"),  # messages whose inflow makes it up
+        ("first", "i4"),  # first message-hop of the inflow list
+        ("present", "i4"),  # messages between first arrival and departure
+        ("ep_source", "i4"),  # first ingress
+        ("ep_flows", "i4"),  # most messages present at once
+        ("flows", "i4"),  # closed-form models: messages in flight across the port
+        ("ep_merging", "u1"),  # more than one ingress
+        ("dirty", "u1"),  # a ripple is due
+        ("nic_busy", "u1"),  # a started message whose head is still on the first link
+    ],
+    align=True,
+)
+
+PATH_TYPE = np.dtype(
+    [
+        ("begin", "i8"),  # into Network.path_ports
+        ("hops", "i4"),
+        ("latency", "f8"),  # sum over the ports
+        ("rate", "f8"),  # of the slowest port
+        ("packet_s_per_byte", "f8"),  # sum of 1 / packet rate
+    ],
+    align=True,
+)
+
+FLIGHT_TYPE = np.dtype(
+    [
+        ("msg", "i8"),
+        ("size", "f8"),
+        ("posted", "f8"),
+        ("started", "f8"),  # first bit on the injection link
+        ("waited", "f8"),  # sum of the queues that the head found
+        ("rho", "f8"),  # at the worst merging port so far
+        ("rho_peak", "f8"),  # backlog there
+        ("rho_bytes", "f8"),  # bytes of that busy period
+        ("stamp", "i8"),  # tells users of a reused slot apart
+        ("path", "i4"),
+        ("head", "i4"),  # hop whose port the head reaches next
+        ("tail", "i4"),
+        ("rho_port", "i4"),
+        ("rho_flows", "i4"),
+        ("shared", "u1"),  # its injection queue held messages of other tasks
+    ],
+    align=True,
+)
+
+HOP_TYPE = np.dtype(
+    [
+        ("rate", "f8"),  # inflow at this hop
+        ("counted", "f8"),  # bytes of it already in the port's backlog
+        ("updated", "f8"),
+        ("out", "f8"),  # rate announced to the next hop
+        ("next", "i4"),
+        ("prev", "i4"),
+        ("state", "u1"),  # ABSENT, FLOWING or PASSED
+    ],
+    align=True,
+)
+ABSENT, FLOWING, PASSED = 0, 1, 2
+
+THREAD_TYPE = np.dtype(
+    [
+        ("pc", "i8"),
+        ("clock", "f8"),  # task: start of its last record; participation: its own time
+        ("bare", "f8"),  # the same on a network without contention (alpha-beta)
+        ("next_ready", "i4"),
+        ("next_waiter", "i4"),
+    ],
+    align=True,
+)
+
+TASK_TYPE = np.dtype(
+    [
+        ("ended", "u1"),
+        ("after_pseudo", "u1"),
+        ("job", "i4"),
+        ("round", "i4"),  # of the task in the current burst
+        ("burst", "i4"),
+    ],
+    align=True,
+)
+
+PART_TYPE = np.dtype(
+    [
+        ("entered", "f8"),
+        ("left", "f8"),  # inf = not yet
+        ("left_bare", "f8"),
+        ("instance", "i4"),
+        ("thread", "i4"),  # within the schedule
+        ("task", "i4"),  # -1: starts by itself at time 0
+        ("waiter", "i4"),  # task that waits for its end
+    ],
+    align=True,
+)
+
+ROW_TYPE = np.dtype(
+    [
+        ("dep_row", "i8"),
+        ("time_s", "f8"),
+        ("size", "f8"),
+        ("path", "i4"),  # -1 = within the host
+        ("part", "i4"),  # participation of a collective record
+        ("kind", "u1"),
+        ("dep", "u1"),  # 0..3
+    ],
+    align=True,
+)
+
+MESSAGE_TYPE = np.dtype(
+    [
+        ("arrived", "f8"),  # inf = not yet
+        ("sent", "f8"),  # inf = not yet
+        ("arrived_bare", "f8"),
+        ("sent_bare", "f8"),
+        ("posted", "f8"),
+        ("nic_next", "i8"),
+        ("recv_waiter", "i4"),
+        ("send_waiter", "i4"),
+        ("step", "i4"),
+        ("instance", "i4"),  # of a collective's message
+    ],
+    align=True,
+)
+
+INSTANCE_TYPE = np.dtype(
+    [
+        ("base", "i8"),  # first message in the pool, -1 = not running
+        ("paths", "i8"),  # offset into Work.bound_path
+        ("step", "i8"),  # its first step
+        ("start", "f8"),
+        ("finish", "f8"),
+        ("finish_bare", "f8"),
+        ("schedule", "i4"),
+        ("staying", "i4"),  # participations still to leave
+    ],
+    align=True,
+)
+
+SCHEDULE_TYPE = np.dtype(
+    [
+        ("message", "i8"),  # offset into Work.planned
+        ("messages", "i8"),
+        ("thread", "i8"),  # offset into Work.op_ptr
+        ("free_block", "i8"),  # first free block of this size in the pool
+    ],
+    align=True,
+)
+
+PLANNED_TYPE = np.dtype([("size", "f8"), ("round", "i4")], align=True)
+
+STEP_TYPE = np.dtype(
+    [
+        ("messages", "i8"),
+        ("bytes", "f8"),
+        ("start", "f8"),
+        ("finish", "f8"),
+        ("rho", "f8"),
+        ("peak", "f8"),  # backlog at the worst port
+        ("port_bytes", "f8"),  # of its busy period
+        ("slowest", "f8"),  # longest latency of one message
+        ("slowest_bare", "f8"),  # the same message without contention
+        ("port", "i4"),
+        ("flows", "i4"),
+        ("round", "i4"),
+        ("job", "i4"),
+        ("burst", "i4"),  # -1: a collective's
+    ],
+    align=True,
+)
+
+BURST_TYPE = np.dtype([("flying", "i8"), ("current", "i4"), ("rounds", "i4")], align=True)
+
+HEAP_TYPE = np.dtype([("key", "f8"), ("seq", "i8"), ("slot", "i8")], align=True)
+
+EVENT_TYPE = np.dtype([("time", "f8"), ("code", "i8"), ("value", "f8"), ("stamp", "i8")], align=True)
+
+
+class Network(NamedTuple):
+    """Ports (one per link direction) and the routes in use."""
+
+    ports: np.ndarray  # PORT_TYPE[ports]
+    paths: np.ndarray  # PATH_TYPE[paths]
+    path_ports: np.ndarray  # i4[...]
+
+
+class Settings(NamedTuple):
+    """Scalars that the loop reads."""
+
+    model: int
+    packet_bytes: float  # what a switch has to receive before it forwards: MTU, or 0 for cut-through
+    overhead_s: float
+    eager_limit_bytes: float
+    intra_rate: float
+    intra_latency_s: float
+    ripple_tolerance: float  # smallest relative change of a rate that is passed on
+    # parameters of the closed-form models
+    mtu_bytes: float
+    arrival_cv_sq: float
+    service_cv_sq: float
+    wait_factor: float
+    empirical_exponent: float
+
+
+class Work(NamedTuple):
+    """Trace records in file order, program order per task, and the collectives' shared schedules."""
+
+    task_ptr: np.ndarray  # i8[tasks + 1]
+    task_rows: np.ndarray  # i8[rows]
+    rows: np.ndarray  # ROW_TYPE[rows]
+    schedules: np.ndarray  # SCHEDULE_TYPE[schedules]
+    op_ptr: np.ndarray  # i8
+    ops: np.ndarray  # i8
+    planned: np.ndarray  # PLANNED_TYPE: messages of the schedules
+    delay_s: np.ndarray  # f8
+    bound_path: np.ndarray  # i4: path of each message of a schedule on one communicator
+
+
+class State(NamedTuple):
+    """Everything that changes while the loop runs."""
+
+    counter: np.ndarray  # i8[N_COUNTERS]
+    clock: np.ndarray  # f8[2]: now; last delivery
+    heap: np.ndarray  # HEAP_TYPE
+    events: np.ndarray  # EVENT_TYPE
+    event_free: np.ndarray  # i4
+    flight: np.ndarray  # FLIGHT_TYPE: messages in the network
+    flight_free: np.ndarray  # i4
+    hops: np.ndarray  # HOP_TYPE, by flight slot * longest path + hop
+    threads: np.ndarray  # THREAD_TYPE: tasks first, then participations
+    tasks: np.ndarray  # TASK_TYPE
+    parts: np.ndarray  # PART_TYPE: participations
+    part_time: np.ndarray  # f8[participations, PARTS]: where its time went
+    messages: np.ndarray  # MESSAGE_TYPE: trace rows first, then the pool of the running collectives
+    pool_time: np.ndarray  # f8[pool, PARTS]
+    pool_next: np.ndarray  # i8[pool]: list of free blocks
+    instances: np.ndarray  # INSTANCE_TYPE
+    instance_time: np.ndarray  # f8[instances, PARTS]
+    steps: np.ndarray  # STEP_TYPE
+    bursts: np.ndarray  # BURST_TYPE[jobs]
+    burst_step: np.ndarray  # i8[jobs, rounds]: step of each round of the job's current burst
