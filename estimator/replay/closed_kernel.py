@@ -6,14 +6,13 @@ synchronised burst see each other.
 
 from __future__ import annotations
 
-from numba import njit
-
 from estimator.replay.layout import ALPHA_BETA, EMPIRICAL, QUEUE, Network, Settings, State
 from estimator.replay.port_kernel import take_slot
 from estimator.replay.queue_kernel import DELIVER, EARLY, LATE, SAMPLE, push
+from vef.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def post_closed(
     net: Network, state: State, settings: Settings, msg: int, path: int, size: float, now: float
 ) -> None:
@@ -31,7 +30,7 @@ def post_closed(
     push(state, now, SAMPLE + 16 * slot, 0.0, 0, LATE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def queue_wait(settings: Settings, rho: float, service_s: float, most_s: float) -> float:
     """Mean wait at a port of load rho (Kingman), bounded by the work that is there."""
     if rho >= 1.0:
@@ -40,7 +39,7 @@ def queue_wait(settings: Settings, rho: float, service_s: float, most_s: float) 
     return min(rho / (1.0 - rho) * 0.5 * cv_sq * service_s, most_s)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def on_sample(net: Network, state: State, settings: Settings, slot: int) -> None:
     """Latency of a message from the flows and the load that it meets."""
     message = state.flight[slot]
@@ -77,7 +76,7 @@ def on_sample(net: Network, state: State, settings: Settings, slot: int) -> None
     push(state, message.posted + latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def release(net: Network, state: State, slot: int) -> None:
     """The message is delivered: take it off its ports."""
     message = state.flight[slot]

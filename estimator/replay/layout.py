@@ -120,7 +120,8 @@ THREAD_TYPE = np.dtype(
     [
         ("pc", "i8"),
         ("clock", "f8"),  # task: start of its last record; participation: its own time
-        ("bare", "f8"),  # the same on a network without contention (alpha-beta)
+        ("bare", "f8"),  # the same in a whole run without contention (alpha-beta)
+        ("alone", "f8"),  # participation: without contention, entered when it really was
         ("next_ready", "i4"),
         ("next_waiter", "i4"),
     ],
@@ -170,6 +171,8 @@ MESSAGE_TYPE = np.dtype(
         ("sent", "f8"),  # inf = not yet
         ("arrived_bare", "f8"),
         ("sent_bare", "f8"),
+        ("posted_bare", "f8"),
+        ("alone", "f8"),  # sender's clock of that name when it was posted
         ("posted", "f8"),
         ("nic_next", "i8"),
         ("recv_waiter", "i4"),
@@ -187,7 +190,7 @@ INSTANCE_TYPE = np.dtype(
         ("step", "i8"),  # its first step
         ("start", "f8"),
         ("finish", "f8"),
-        ("finish_bare", "f8"),
+        ("finish_alone", "f8"),
         ("schedule", "i4"),
         ("staying", "i4"),  # participations still to leave
     ],
@@ -216,7 +219,7 @@ STEP_TYPE = np.dtype(
         ("peak", "f8"),  # backlog at the worst port
         ("port_bytes", "f8"),  # of its busy period
         ("slowest", "f8"),  # longest latency of one message
-        ("slowest_bare", "f8"),  # the same message without contention
+        ("slowest_serial", "f8"),  # of it, serialisation
         ("port", "i4"),
         ("flows", "i4"),
         ("round", "i4"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from estimator.replay.closed_kernel import on_sample, release
 from estimator.replay.layout import (
     COLLECTIVE_STEPS,
@@ -39,9 +37,10 @@ from estimator.replay.queue_kernel import (
     pop,
 )
 from estimator.replay.thread_kernel import run_part, run_task
+from vef.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_next(net: Network, state: State, settings: Settings, work: Work, longest: int, index: int) -> None:
     """The head of the port's last message has left its first link: start the next one posted there."""
     port = net.ports[index]
@@ -65,7 +64,7 @@ def start_next(net: Network, state: State, settings: Settings, work: Work, longe
     inject(net, state, settings, longest, msg, path, size, message.posted)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def deliver(
     net: Network, state: State, settings: Settings, work: Work, longest: int, slot: int, now: float
 ) -> None:
@@ -84,7 +83,7 @@ def deliver(
     state.counter[N_SLOT_FREE] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_room(state: State, burst_posts: int) -> bool:
     """Whether the tables take whatever one turn of the loop can add."""
     counter = state.counter
@@ -98,7 +97,7 @@ def has_room(state: State, burst_posts: int) -> bool:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_loop(
     net: Network, state: State, settings: Settings, work: Work, longest: int, burst_posts: int, budget: int
 ) -> int:

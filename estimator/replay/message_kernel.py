@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from estimator.replay.closed_kernel import post_closed
 from estimator.replay.layout import (
@@ -23,9 +22,10 @@ from estimator.replay.layout import (
 )
 from estimator.replay.port_kernel import post_to_nic
 from estimator.replay.queue_kernel import EARLY, LOCAL, push
+from vef.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_ready(state: State, thread: int) -> None:
     """Put a thread at the end of the line of those that can go on."""
     counter = state.counter
@@ -37,7 +37,7 @@ def make_ready(state: State, thread: int) -> None:
     counter[READY_LAST] = thread
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wake(state: State, thread: int) -> None:
     """Make all threads of a list of waiters ready, the longest waiting (at its end) first."""
     reverse = -1
@@ -51,7 +51,7 @@ def wake(state: State, thread: int) -> None:
         reverse = state.threads[reverse].next_waiter
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lone_serialisation(net: Network, settings: Settings, path: int, size: float) -> float:
     """Serialisation of a message that meets nobody: its bytes at the slowest port, its first packet elsewhere."""
     route = net.paths[path]
@@ -59,7 +59,7 @@ def lone_serialisation(net: Network, settings: Settings, path: int, size: float)
     return first * route.packet_s_per_byte + (size - first) / route.rate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def post(
     net: Network,
     state: State,
@@ -76,6 +76,7 @@ def post(
     """Hand a message to the network at time now (at `bare` in the network without contention)."""
     message = state.messages[msg]
     message.posted = now
+    message.posted_bare = bare
     message.step = step
     message.arrived = np.inf
     message.sent = np.inf
@@ -99,9 +100,9 @@ def post(
         message.sent_bare = bare + settings.overhead_s
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arrive(
-    state: State, settings: Settings, work: Work, msg: int, size: float, now: float, lone: float
+    state: State, settings: Settings, work: Work, msg: int, size: float, now: float, serial: float
 ) -> None:
     """A message is complete at its destination."""
     message = state.messages[msg]
@@ -119,7 +120,7 @@ def arrive(
     took = now - message.posted
     if took > step.slowest:
         step.slowest = took
-        step.slowest_bare = lone
+        step.slowest_serial = serial
     state.clock[1] = max(state.clock[1], now)
     state.counter[DELIVERED] += 1
     if msg < work.rows.size:
@@ -130,7 +131,7 @@ def arrive(
             burst.rounds = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arrive_from_network(
     net: Network, state: State, settings: Settings, work: Work, slot: int, now: float
 ) -> None:
@@ -155,23 +156,24 @@ def arrive_from_network(
             spent[SERIAL] += serial + nic_wait
             spent[SHARING] += extra - queueing
     step = state.steps[state.messages[message.msg].step]
-    step.flows = max(step.flows, message.rho_flows)
+    step.flows = max(step.flows, 1)
     if message.rho > step.rho:
         step.rho = message.rho
+        step.flows = message.rho_flows
         step.port = message.rho_port
         step.peak = message.rho_peak
         step.port_bytes = message.rho_bytes
-    arrive(state, settings, work, message.msg, message.size, now, lone)
+    arrive(state, settings, work, message.msg, message.size, now, serial)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arrive_locally(state: State, settings: Settings, work: Work, msg: int, size: float, now: float) -> None:
     """Complete a message between two tasks of one host."""
-    lone = now - state.messages[msg].posted
+    serial = size / settings.intra_rate
     at = msg - work.rows.size
     if at >= 0:
         spent = state.pool_time[at]
         spent[OVERHEAD] += settings.overhead_s
         spent[WIRE] += settings.intra_latency_s
-        spent[SERIAL] += lone - settings.overhead_s - settings.intra_latency_s
-    arrive(state, settings, work, msg, size, now, lone)
+        spent[SERIAL] += serial
+    arrive(state, settings, work, msg, size, now, serial)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
 from estimator.replay.layout import (
     ABSENT,
     FLOWING,
@@ -24,12 +22,13 @@ from estimator.replay.layout import (
     State,
 )
 from estimator.replay.queue_kernel import DELIVER, DRAIN, EARLY, HEAD, LATE, RATE, RIPPLE, TAIL, push
+from vef.compiled import kernel
 
 # A backlog below this many bytes is an empty queue (rounding of sums of rates over time).
 EMPTY_BYTES = 0.25
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(port: Any, now: float) -> None:
     """Bring a port's backlog up to now."""
     elapsed = now - port.updated
@@ -40,12 +39,12 @@ def settle(port: Any, now: float) -> None:
         port.updated = now
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_backlogged(port: Any) -> bool:
     return port.backlog > EMPTY_BYTES or port.inflow > port.rate * (1.0 + 1e-9)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark(net: Network, state: State, index: int, now: float) -> None:
     """Have the port's output shares looked at once all events of this instant are in."""
     port = net.ports[index]
@@ -54,7 +53,7 @@ def mark(net: Network, state: State, index: int, now: float) -> None:
         push(state, now, RIPPLE + 16 * index, 0.0, 0, LATE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ripple(net: Network, state: State, settings: Settings, longest: int, index: int, now: float) -> None:
     """Announce changed output rates to the next hop, where they arrive behind today's backlog."""
     port = net.ports[index]
@@ -80,7 +79,7 @@ def ripple(net: Network, state: State, settings: Settings, longest: int, index: 
         push(state, empty, DRAIN + 16 * index, 0.0, port.version, LATE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link_hop(state: State, port: Any, at: int) -> None:
     hop = state.hops[at]
     hop.next = port.first
@@ -90,7 +89,7 @@ def link_hop(state: State, port: Any, at: int) -> None:
     port.first = at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unlink_hop(state: State, port: Any, at: int) -> None:
     hop = state.hops[at]
     if hop.prev >= 0:
@@ -101,7 +100,7 @@ def unlink_hop(state: State, port: Any, at: int) -> None:
         state.hops[hop.next].prev = hop.prev
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
     """A message's head is at the port: start or continue the port's busy period."""
     if port.members == 0 and port.backlog <= EMPTY_BYTES:
@@ -118,7 +117,7 @@ def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
     port.ep_flows = max(port.ep_flows, port.present)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_load(message: Any, port: Any, index: int, now: float) -> None:
     """Offered load of the port's busy period so far, kept with the message if it is its worst."""
     port.ep_peak = max(port.ep_peak, port.backlog)
@@ -136,14 +135,14 @@ def note_load(message: Any, port: Any, index: int, now: float) -> None:
         message.rho_bytes = port.ep_bytes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def depart(port: Any) -> None:
     """A message has wholly left the port."""
     if port.present > 0:
         port.present -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_slot(state: State, msg: int, path: int, size: float, posted: float) -> int:
     """A place for a message that enters the network."""
     state.counter[N_SLOT_FREE] -= 1
@@ -166,7 +165,7 @@ def take_slot(state: State, msg: int, path: int, size: float, posted: float) -> 
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inject(
     net: Network, state: State, settings: Settings, longest: int, msg: int, path: int, size: float, posted: float
 ) -> None:
@@ -200,7 +199,7 @@ def inject(
     push(state, start + first / port.packet_rate + port.latency, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def post_to_nic(
     net: Network,
     state: State,
@@ -237,7 +236,7 @@ def post_to_nic(
     port.nic_last = msg
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def on_head(net: Network, state: State, settings: Settings, longest: int, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
     message = state.flight[slot]
@@ -288,7 +287,7 @@ def on_head(net: Network, state: State, settings: Settings, longest: int, slot: 
         push(state, reaches, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def on_tail(net: Network, state: State, settings: Settings, longest: int, slot: int, now: float) -> None:
     """The last packet of a message has wholly arrived at a port."""
     message = state.flight[slot]
@@ -322,7 +321,7 @@ def on_tail(net: Network, state: State, settings: Settings, longest: int, slot: 
         mark(net, state, index, now)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def on_rate(
     net: Network, state: State, longest: int, at: int, rate_in: float, stamp: int, now: float
 ) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from estimator.replay.layout import N_EVENT_FREE, N_HEAP, SEQUENCE, State
+from vef.compiled import kernel
 
 # Events closer than this (0.11 ps) count as simultaneous, so that rounding never decides a tie.
 TICKS_PER_S = 2.0**43
@@ -17,7 +16,7 @@ TASK, THREAD, HEAD, TAIL, RATE, DELIVER, RIPPLE, LOCAL, SAMPLE, DRAIN, REFILL = 
 EARLY, LATE = 0.0, 0.5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def push(state: State, time: float, code: int, value: float, stamp: int, late: float) -> None:
     """Add an event; a `late` one comes after all others of its instant."""
     counter = state.counter
@@ -46,7 +45,7 @@ def push(state: State, time: float, code: int, value: float, stamp: int, late: f
     counter[SEQUENCE] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pop(state: State) -> int:
     """Remove the earliest event; its slot stays readable until the next push."""
     counter = state.counter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from estimator.replay.layout import (
     COLLECTIVE,
@@ -24,9 +23,10 @@ from estimator.replay.layout import (
 )
 from estimator.replay.message_kernel import make_ready, post
 from estimator.replay.queue_kernel import EARLY, TASK, THREAD, push
+from vef.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def burst_step(state: State, task: int) -> int:
     """Step of a point-to-point message that the task sends now: (burst, round) of its job."""
     sender = state.tasks[task]
@@ -47,7 +47,7 @@ def burst_step(state: State, task: int) -> int:
     return state.burst_step[sender.job, sender.round]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def note_round(state: State, task: int, row: int) -> None:
     """The task goes on because this message is through: what it sends next is a round later."""
     step = state.steps[state.messages[row].step]
@@ -60,7 +60,7 @@ def note_round(state: State, task: int, row: int) -> None:
         waiter.round = max(waiter.round, step.round + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_block(state: State, work: Work, index: int) -> bool:
     """Give a starting collective its messages in the pool; false when the pool has to grow first."""
     instance = state.instances[index]
@@ -86,7 +86,7 @@ def take_block(state: State, work: Work, index: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def enter(state: State, work: Work, part: int, now: float, bare: float) -> bool:
     """A participation of a collective begins; false when the message pool has to grow first."""
     member = state.parts[part]
@@ -98,6 +98,7 @@ def enter(state: State, work: Work, part: int, now: float, bare: float) -> bool:
     thread = work.task_ptr.size - 1 + part
     state.threads[thread].clock = now
     state.threads[thread].bare = bare
+    state.threads[thread].alone = now
     state.threads[thread].pc = work.op_ptr[work.schedules[instance.schedule].thread + member.thread]
     member.entered = now
     state.part_time[part, STRAGGLER] = now - instance.start
@@ -105,7 +106,7 @@ def enter(state: State, work: Work, part: int, now: float, bare: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave(state: State, work: Work, part: int) -> None:
     """A participation is through its program."""
     member = state.parts[part]
@@ -113,7 +114,7 @@ def leave(state: State, work: Work, part: int) -> None:
     thread = state.threads[work.task_ptr.size - 1 + part]
     member.left = thread.clock
     member.left_bare = thread.bare
-    instance.finish_bare = max(instance.finish_bare, thread.bare)
+    instance.finish_alone = max(instance.finish_alone, thread.alone)
     if thread.clock >= instance.finish:
         instance.finish = thread.clock
         state.instance_time[member.instance] = state.part_time[part]
@@ -129,7 +130,7 @@ def leave(state: State, work: Work, part: int) -> None:
         schedule.free_block = instance.base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_part(
     net: Network, state: State, settings: Settings, work: Work, longest: int, index: int, now: float
 ) -> None:
@@ -152,6 +153,7 @@ def run_part(
                 push(state, thread.clock, THREAD + 16 * index, 0.0, 0, EARLY)
                 return
             state.pool_time[pooled] = spent
+            state.messages[msg].alone = thread.alone
             planned = work.planned[schedule.message + value]
             path = work.bound_path[instance.paths + value]
             step = instance.step + planned.round
@@ -162,6 +164,7 @@ def run_part(
         elif kind == DELAY:
             thread.clock += work.delay_s[value]
             thread.bare += work.delay_s[value]
+            thread.alone += work.delay_s[value]
             spent[STRAGGLER] += work.delay_s[value]
         else:
             message = state.messages[msg]
@@ -182,11 +185,12 @@ def run_part(
                     spent[OVERHEAD] += done - thread.clock
                 thread.clock = done
             thread.bare = max(thread.bare, bare)
+            thread.alone = max(thread.alone, message.alone + bare - message.posted_bare)
         thread.pc += 1
     leave(state, work, part)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dependency_met(state: State, settings: Settings, work: Work, task: int, row: int) -> bool:
     """Look at what a record depends on; if it has not happened yet, the task waits for it."""
     record = work.rows[row]
@@ -216,7 +220,7 @@ def dependency_met(state: State, settings: Settings, work: Work, task: int, row:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def advance_clock(state: State, work: Work, task: int, row: int) -> None:
     """Start of a record whose dependency is met: program order, dependency, then compute time."""
     record = work.rows[row]
@@ -241,7 +245,7 @@ def advance_clock(state: State, work: Work, task: int, row: int) -> None:
     state.tasks[task].after_pseudo = 1 if record.kind == PSEUDO else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_task(
     net: Network, state: State, settings: Settings, work: Work, longest: int, task: int, now: float, due: bool
 ) -> None:

@@ -1,0 +1,183 @@
+"""What a replay says of each step: its load, its regime, its pattern, and whether to run G5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.formulas import ModelParameters
+from estimator.patterns import classify
+from estimator.replay.engine import Replay
+from estimator.units import format_rate, format_size, format_time
+from estimator.workload import Workload
+
+LOW, TRANSITION, CONGESTED = range(3)
+REGIMES = ("low", "transition", "congested")
+
+UNMARKED, INFORMATIONAL, LIKELY_WRONG = range(3)
+SEVERITIES = (None, "informational", "likely wrong")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps with traffic, one entry each.
+
+    Attributes
+    ----------
+    collective : int64, collective operation of the workload, -1 = point-to-point
+    job, round : int32
+    messages : int64
+    bytes, start_s, finish_s : float64
+    rho : float64, offered load of the worst port where inputs merge, 0 if none do
+    port : int32, that port, -1 if none
+    flows : int32, messages that share it
+    utilisation : float64, carried load there; of a step without merging, of its slowest message's path
+    peak_bytes, burst_bytes : float64, largest backlog of that port, and all that its busy period brought
+    regime, pattern, severity : int8
+    """
+
+    collective: NDArray[np.int64]
+    job: NDArray[np.int32]
+    round: NDArray[np.int32]
+    messages: NDArray[np.int64]
+    bytes: NDArray[np.float64]
+    start_s: NDArray[np.float64]
+    finish_s: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    port: NDArray[np.int32]
+    flows: NDArray[np.int32]
+    utilisation: NDArray[np.float64]
+    peak_bytes: NDArray[np.float64]
+    burst_bytes: NDArray[np.float64]
+    regime: NDArray[np.int8]
+    pattern: NDArray[np.int8]
+    severity: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.rho)
+
+    @property
+    def run_g5(self) -> NDArray[np.bool_]:
+        """Steps to hand to packet-level simulation."""
+        return self.severity > UNMARKED
+
+
+def regime_of(rho: NDArray[np.float64], parameters: ModelParameters) -> NDArray[np.int8]:
+    """Regime of a load: low, transition or congested."""
+    borders = (parameters.low_load_threshold_rho, parameters.saturation_threshold_rho)
+    return np.searchsorted(borders, rho, side="right").astype(np.int8)
+
+
+def read_steps(workload: Workload, replay: Replay, parameters: ModelParameters) -> Steps:
+    """Collect the steps of a replay, in the order in which they begin."""
+    table = replay.steps
+    collective = np.full(table.size, -1, np.int64)
+    round_ = table["round"].copy()
+    first = replay.instances["step"]
+    if workload.step_count:
+        collective[: workload.step_count] = np.repeat(
+            np.arange(len(first)), np.diff(np.append(first, workload.step_count))
+        )
+        owner = collective[: workload.step_count]
+        round_[: workload.step_count] = np.arange(workload.step_count) - first[owner]
+    job = table["job"].copy()
+    if workload.step_count:
+        job[: workload.step_count] = np.searchsorted(workload.collective_ptr, owner, side="right") - 1
+    pattern = _patterns(workload, replay, collective, round_)
+    chosen = np.flatnonzero((table["messages"] > 0) & np.isfinite(table["finish"]))
+    chosen = chosen[np.argsort(table["start"][chosen], kind="stable")]
+    table = table[chosen]
+    merging = table["port"] >= 0
+    alone = np.divide(
+        table["slowest_serial"], table["slowest"], out=np.zeros(table.size), where=table["slowest"] > 0
+    )
+    rho = table["rho"]
+    regime = regime_of(rho, parameters)
+    overflow = table["peak"] > parameters.buffer_size_bytes
+    severity = np.where(regime == CONGESTED, INFORMATIONAL, UNMARKED)
+    severity = np.where(overflow, LIKELY_WRONG, severity).astype(np.int8)
+    return Steps(
+        collective=collective[chosen],
+        job=job[chosen],
+        round=round_[chosen],
+        messages=table["messages"],
+        bytes=table["bytes"],
+        start_s=table["start"],
+        finish_s=table["finish"],
+        rho=rho,
+        port=table["port"],
+        flows=table["flows"],
+        utilisation=np.where(merging, np.minimum(rho, 1.0), alone),
+        peak_bytes=table["peak"],
+        burst_bytes=table["port_bytes"],
+        regime=regime,
+        pattern=pattern[chosen],
+        severity=severity,
+    )
+
+
+def _patterns(
+    workload: Workload, replay: Replay, collective: NDArray[np.int64], round_: NDArray[np.int32]
+) -> NDArray[np.int8]:
+    """Pattern of every step: once per round of each schedule, and per burst of point-to-point messages."""
+    pattern = np.zeros(len(collective), np.int8)
+    count = workload.step_count
+    if count:
+        by_schedule: dict[int, NDArray[np.int8]] = {}
+        for call in workload.calls:
+            schedule = call.expansion.schedule
+            if call.schedule not in by_schedule and schedule.src.size:
+                rounds = int(schedule.round.max()) + 1
+                ranks = np.full(rounds, schedule.ranks)
+                by_schedule[call.schedule] = classify(schedule.round, schedule.src, schedule.dst, ranks, rounds)
+        offsets = np.zeros(len(workload.work.schedules) + 1, np.int64)
+        for index, found in by_schedule.items():
+            offsets[index + 1] = len(found)
+        starts = np.cumsum(offsets)
+        joined = np.concatenate([by_schedule.get(i, np.zeros(0, np.int8)) for i in range(len(offsets) - 1)])
+        schedule_of = replay.instances["schedule"][collective[:count]]
+        pattern[:count] = joined[starts[schedule_of] + round_[:count]]
+    rows = workload.work.rows
+    sends = np.flatnonzero(rows["kind"] == 0)
+    if sends.size:
+        job = np.searchsorted(workload.row_ptr, sends, side="right") - 1
+        src = np.concatenate([t.task[t.kind == 0] for t in workload.traces])
+        dst = np.concatenate([t.peer[t.kind == 0] for t in workload.traces])
+        step = replay.messages["step"][sends] - count
+        groups = len(collective) - count
+        ranks = np.ones(groups, np.int64)
+        ranks[step] = np.diff(workload.task_ptr)[job]
+        pattern[count:] = classify(step, src, dst, ranks, groups)
+    return pattern
+
+
+def reasons(steps: Steps, index: int, port_name: str, port_rate: float, parameters: ModelParameters) -> list[str]:
+    """Why a step is marked, in words with numbers; empty for one that is not."""
+    if steps.severity[index] == UNMARKED:
+        return []
+    rho, flows = float(steps.rho[index]), int(steps.flows[index])
+    burst_s = float(steps.burst_bytes[index]) / port_rate
+    text = (
+        f"{flows} flows merge at {port_name} (ρ {rho:.2f} of {format_rate(port_rate)}); "
+        f"the burst of {format_size(float(steps.burst_bytes[index]))} lasts {format_time(burst_s)}"
+    )
+    if steps.peak_bytes[index] > 0:
+        text += f" and queues up to {format_size(float(steps.peak_bytes[index]))}"
+    found = [text]
+    buffer = parameters.buffer_size_bytes
+    if steps.peak_bytes[index] > buffer and rho > 1.0:
+        fill = buffer / ((rho - 1.0) * port_rate)
+        found.append(
+            f"a port buffer of {format_size(buffer)} fills in {format_time(fill)}; "
+            + AFTER_THE_BUFFER[parameters.fabric]
+        )
+    return found
+
+
+AFTER_THE_BUFFER = {
+    "infiniband": "then credits stop the senders, and flows that only cross the paused ports slow down too",
+    "roce": "PFC pauses whole links from about half of that, unrelated flows on them included",
+    "tcp": "then packets are lost, and a time-out costs at least 200 ms",
+}

@@ -1,0 +1,72 @@
+"""Compiled kernels and where their machine code is kept between runs.
+
+numba caches per function and looks only at that function's own file, so a change in a function it calls would go
+unnoticed. The cache therefore lies in a folder named after the contents of all files with kernels, in the user's
+cache directory, which also serves installations that are not writable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+ROOTS = ("vef", "estimator")
+
+# Versions whose machine code is kept.
+KEPT_VERSIONS = 4
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def cache_home() -> Path:
+    """The folder for what can be made again: `$XDG_CACHE_HOME/congest`, by default `~/.cache/congest`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "congest"
+
+
+def fingerprint() -> str:
+    """Hash of the contents of all modules that hold kernels, and of what compiles them."""
+    digest = hashlib.sha256(f"{numba.__version__}".encode())
+    base = Path(__file__).resolve().parent.parent
+    for root in ROOTS:
+        for path in sorted((base / root).rglob("*.py")):
+            content = path.read_bytes()
+            if b"compiled import" in content or path.name == "layout.py":
+                digest.update(str(path.relative_to(base)).encode())
+                digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def kernel_cache() -> Path:
+    """The folder for this version's machine code; others than the newest few are removed."""
+    home = cache_home()
+    folder = home / f"kernels-{fingerprint()}"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        versions = sorted(home.glob("kernels-*"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in versions[KEPT_VERSIONS:]:
+            shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def is_compiled() -> bool:
+    """Whether an earlier run has left its machine code (else the first use compiles for some seconds)."""
+    return any(Path(numba.config.CACHE_DIR).rglob("*.nbc"))
+
+
+if not os.environ.get("NUMBA_CACHE_DIR"):
+    try:
+        numba.config.CACHE_DIR = str(kernel_cache())
+    except OSError:
+        # Nowhere to write: numba then compiles anew in each run.
+        numba.config.CACHE_DIR = ""
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function on first use, without the interpreter's lock, and keep the machine code."""
+    return numba.njit(cache=True, nogil=True)(function)
