@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.estimate import Estimate
+from estimator.formulas import REGIMES
 from estimator.patterns import NAMES, classify
 from estimator.replay.layout import MESSAGE
-from estimator.steps import REGIMES, SEVERITIES, reasons
+from estimator.steps import SEVERITIES, reasons
 from estimator.workload import IDEAL
 from vef import Op
 
@@ -278,7 +279,7 @@ def port_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
 
 def coverage(result: Estimate) -> dict[str, Any]:
     """How much of the input the estimate covers."""
-    records = int(len(result.workload.work.rows))
+    records = len(result.workload.work.rows)
     return {"records": records, "replayed": records, "unsupported": [], "byte_share_estimated": 1.0}
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from estimator.formulas import ModelParameters
 from estimator.placement import place
 from estimator.replay import layout
-from estimator.replay.engine import Replay, run_replay
-from estimator.replay.layout import Settings
+from estimator.replay.engine import Replay, Settings, run_replay
 from estimator.steps import Steps, read_steps
 from estimator.topology import Fabric
 from estimator.workload import IDEAL, Workload, build_workload
@@ -156,11 +155,7 @@ def estimate(
     replay = run_replay(
         workload.network,
         workload.work,
-        workload.parts,
-        workload.instances,
-        workload.job_of,
         replay_settings(options.model, workload.fabric, parameters),
-        collective_steps=workload.step_count,
         progress=None if progress is None else lambda delivered: progress(delivered, total),
     )
     if replay.stuck.size:
@@ -171,9 +166,7 @@ def estimate(
 
 def parameters_for(fabric: Fabric, overrides: Mapping[str, str]) -> ModelParameters:
     """Model parameters: the defaults, what the topology says, then what the user sets by name."""
-    own = ModelParameters(
-        buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes, fabric=fabric.fabric
-    )
+    own = ModelParameters(buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes, fabric=fabric.fabric)
     return own.replaced(**overrides)
 
 
@@ -204,7 +197,8 @@ def replay_settings(model: str, fabric: Fabric, parameters: ModelParameters) -> 
         arrival_cv_sq=arrival_cv_sq,
         service_cv_sq=service_cv_sq,
         wait_factor=parameters.multihop_safety_factor,
-        empirical_exponent=parameters.empirical_exponent,
+        flow_exponent=parameters.empirical_flow_exponent,
+        load_exponent=parameters.empirical_load_exponent,
     )
 
 

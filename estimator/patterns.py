@@ -49,7 +49,9 @@ def classify(
     in_degree = np.unique(at * span + target, return_counts=True)
     sources = np.bincount(out_degree[0] // span, minlength=groups)
     targets = np.bincount(in_degree[0] // span, minlength=groups)
-    members = np.bincount(np.unique(np.concatenate([at * span + source, at * span + target])) // span, minlength=groups)
+    members = np.bincount(
+        np.unique(np.concatenate([at * span + source, at * span + target])) // span, minlength=groups
+    )
     most_in = np.zeros(groups, np.int64)
     np.maximum.at(most_in, in_degree[0] // span, in_degree[1])
     shift = (target - source) % ranks[at]

@@ -46,13 +46,9 @@ def place(tasks_per_job: Sequence[int], fabric: Fabric, how: str = "block", rank
     """
     source = f"placement {how}"
     if ranks_per_node < 1:
-        raise ConfigError(
-            source, None, f"{ranks_per_node} ranks per node", "at least 1", "set --ranks-per-node"
-        )
+        raise ConfigError(source, None, f"{ranks_per_node} ranks per node", "at least 1", "set --ranks-per-node")
     if how in ("block", "round-robin"):
-        return _deal(
-            tasks_per_job, _hosts(fabric, tasks_per_job, ranks_per_node), how, ranks_per_node, source
-        )
+        return _deal(tasks_per_job, _hosts(fabric, tasks_per_job, ranks_per_node), how, ranks_per_node, source)
     if how == "random" or how.startswith("random:"):
         seed = how.partition(":")[2]
         if not seed.isdecimal():
@@ -144,9 +140,7 @@ def _resolve(path: Path, names: Sequence[tuple[int, str]], fabric: Fabric) -> I3
             host = int(digits)
         if host < 0:
             span = f"{known[0]} … {known[-1]}" if known else "h0, h1, …"
-            hint = (
-                f"the hosts are {span}, or numbers from 0 to {len(known) - 1}" if known else f"hosts: {span}"
-            )
+            hint = f"the hosts are {span}, or numbers from 0 to {len(known) - 1}" if known else f"hosts: {span}"
             raise ConfigError(str(path), line, f"'{name}'", "the name or number of a host", hint)
         hosts[i] = host
     return hosts

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.formulas import ModelParameters
+from estimator.formulas import REGIMES, ModelParameters, regime_codes
 from estimator.patterns import classify
 from estimator.replay.engine import Replay
 from estimator.units import format_rate, format_size, format_time
 from estimator.workload import Workload
 
-LOW, TRANSITION, CONGESTED = range(3)
-REGIMES = ("low", "transition", "congested")
+CONGESTED = REGIMES.index("congested")
 
 UNMARKED, INFORMATIONAL, LIKELY_WRONG = range(3)
 SEVERITIES = (None, "informational", "likely wrong")
@@ -64,37 +63,29 @@ class Steps:
         return self.severity > UNMARKED
 
 
-def regime_of(rho: NDArray[np.float64], parameters: ModelParameters) -> NDArray[np.int8]:
-    """Regime of a load: low, transition or congested."""
-    borders = (parameters.low_load_threshold_rho, parameters.saturation_threshold_rho)
-    return np.searchsorted(borders, rho, side="right").astype(np.int8)
-
-
 def read_steps(workload: Workload, replay: Replay, parameters: ModelParameters) -> Steps:
     """Collect the steps of a replay, in the order in which they begin."""
     table = replay.steps
     collective = np.full(table.size, -1, np.int64)
     round_ = table["round"].copy()
     first = replay.instances["step"]
-    if workload.step_count:
-        collective[: workload.step_count] = np.repeat(
-            np.arange(len(first)), np.diff(np.append(first, workload.step_count))
+    if workload.work.collective_steps:
+        collective[: workload.work.collective_steps] = np.repeat(
+            np.arange(len(first)), np.diff(np.append(first, workload.work.collective_steps))
         )
-        owner = collective[: workload.step_count]
-        round_[: workload.step_count] = np.arange(workload.step_count) - first[owner]
+        owner = collective[: workload.work.collective_steps]
+        round_[: workload.work.collective_steps] = np.arange(workload.work.collective_steps) - first[owner]
     job = table["job"].copy()
-    if workload.step_count:
-        job[: workload.step_count] = np.searchsorted(workload.collective_ptr, owner, side="right") - 1
+    if workload.work.collective_steps:
+        job[: workload.work.collective_steps] = np.searchsorted(workload.collective_ptr, owner, side="right") - 1
     pattern = _patterns(workload, replay, collective, round_)
     chosen = np.flatnonzero((table["messages"] > 0) & np.isfinite(table["finish"]))
     chosen = chosen[np.argsort(table["start"][chosen], kind="stable")]
     table = table[chosen]
     merging = table["port"] >= 0
-    alone = np.divide(
-        table["slowest_serial"], table["slowest"], out=np.zeros(table.size), where=table["slowest"] > 0
-    )
+    alone = np.divide(table["slowest_serial"], table["slowest"], out=np.zeros(table.size), where=table["slowest"] > 0)
     rho = table["rho"]
-    regime = regime_of(rho, parameters)
+    regime = regime_codes(rho, parameters).astype(np.int8)
     overflow = table["peak"] > parameters.buffer_size_bytes
     severity = np.where(regime == CONGESTED, INFORMATIONAL, UNMARKED)
     severity = np.where(overflow, LIKELY_WRONG, severity).astype(np.int8)
@@ -123,7 +114,7 @@ def _patterns(
 ) -> NDArray[np.int8]:
     """Pattern of every step: once per round of each schedule, and per burst of point-to-point messages."""
     pattern = np.zeros(len(collective), np.int8)
-    count = workload.step_count
+    count = workload.work.collective_steps
     if count:
         by_schedule: dict[int, NDArray[np.int8]] = {}
         for call in workload.calls:

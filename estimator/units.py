@@ -151,6 +151,4 @@ def format_time(seconds: float) -> str:
 
 def format_size(size_bytes: float) -> str:
     """Write a size in binary units: ``4MiB``."""
-    return _scaled(
-        size_bytes, [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1, "B")]
-    )
+    return _scaled(size_bytes, [(2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1, "B")])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from estimator.collectives import Expansion, expand_trace_collective
 from estimator.replay import layout
-from estimator.replay.layout import Network, Work
-from estimator.replay.network import network_of
+from estimator.replay.engine import Work
+from estimator.replay.network import Network, network_of
 from estimator.topology import Fabric, routes, routing_fabric
 from vef import MESSAGE, Op, Trace
 
@@ -48,11 +48,9 @@ class Workload:
     host_of : int32[tasks]
     calls : kinds of collective calls
     call_of : int32[collectives], kind of each collective operation
-    step_count : steps taken up by the collectives' rounds
     compute_s : float64[tasks], sum of the compute times
     fabric : the network as routed on (with bundles where routing is adaptive)
-    network, work, parts, instances : tables of the replay
-    job_of : int64[tasks]
+    network, work : tables of the replay
     """
 
     traces: tuple[Trace, ...]
@@ -62,14 +60,10 @@ class Workload:
     host_of: NDArray[np.int32]
     calls: tuple[Collective, ...]
     call_of: NDArray[np.int32]
-    step_count: int
     compute_s: NDArray[np.float64]
     fabric: Fabric
     network: Network
     work: Work
-    parts: NDArray[np.void]
-    instances: NDArray[np.void]
-    job_of: NDArray[np.int64]
 
 
 def build_workload(
@@ -111,7 +105,7 @@ def build_workload(
         )
     calls, call_of, expansions = _find_calls(traces, task_ptr, forced, version)
     schedules, op_ptr, ops, planned = _join_schedules(expansions)
-    instances, step_count = _lay_out_instances(calls, call_of, expansions, schedules)
+    instances, step_count = _lay_out_instances(calls, call_of, expansions)
     parts = _lay_out_parts(traces, rows, row_ptr, task_ptr, collective_ptr)
     routed = routing_fabric(fabric, routing)
     network, bound = _route(traces, routed, host_of, rows, row_ptr, task_ptr, calls, seed)
@@ -120,13 +114,17 @@ def build_workload(
     work = Work(
         task_ptr=np.concatenate([[0], *(t.task_ptr[1:] + r for t, r in zip(traces, row_ptr, strict=False))]),
         task_rows=np.concatenate([t.task_rows + r for t, r in zip(traces, row_ptr, strict=False)]).astype(np.int64),
+        job=np.repeat(np.arange(len(traces)), np.diff(task_ptr)),
         rows=rows,
+        parts=parts,
+        instances=instances,
         schedules=schedules,
         op_ptr=op_ptr,
         ops=ops,
         planned=planned,
         delay_s=np.zeros(1),
         bound_path=bound,
+        collective_steps=step_count,
     )
     return Workload(
         traces=tuple(traces),
@@ -136,14 +134,10 @@ def build_workload(
         host_of=host_of,
         calls=tuple(calls),
         call_of=call_of,
-        step_count=step_count,
         compute_s=compute,
         fabric=routed,
         network=network,
         work=work,
-        parts=parts,
-        instances=instances,
-        job_of=np.repeat(np.arange(len(traces)), np.diff(task_ptr)),
     )
 
 
@@ -220,7 +214,6 @@ def _lay_out_instances(
     calls: Sequence[Collective],
     call_of: NDArray[np.int32],
     expansions: Sequence[Expansion],
-    schedules: NDArray[np.void],
 ) -> tuple[NDArray[np.void], int]:
     """One instance per collective operation, with a step for each of its rounds."""
     rounds = np.array([int(e.schedule.round.max()) + 1 if e.schedule.round.size else 0 for e in expansions] or [0])

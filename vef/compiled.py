@@ -36,7 +36,7 @@ def fingerprint() -> str:
     for root in ROOTS:
         for path in sorted((base / root).rglob("*.py")):
             content = path.read_bytes()
-            if b"compiled import" in content or path.name == "layout.py":
+            if b"compiled import" in content or path.name in ("layout.py", "tables.py"):
                 digest.update(str(path.relative_to(base)).encode())
                 digest.update(content)
     return digest.hexdigest()[:16]
@@ -69,4 +69,4 @@ if not os.environ.get("NUMBA_CACHE_DIR"):
 
 def kernel(function: Function) -> Function:
     """Compile a function on first use, without the interpreter's lock, and keep the machine code."""
-    return numba.njit(cache=True, nogil=True)(function)
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)

@@ -6,33 +6,77 @@ synchronised burst see each other.
 
 from __future__ import annotations
 
-from estimator.replay.layout import ALPHA_BETA, EMPIRICAL, QUEUE, Network, Settings, State
+from typing import Any
+
+from estimator.replay.layout import ALPHA_BETA, EMPIRICAL, QUEUE
 from estimator.replay.port_kernel import take_slot
 from estimator.replay.queue_kernel import DELIVER, EARLY, LATE, SAMPLE, push
+from estimator.replay.tables import (
+    Tables,
+    flight_of,
+    path_ports_of,
+    paths_of,
+    ports_of,
+    settings_of,
+)
 from vef.compiled import kernel
 
 
 @kernel
-def post_closed(
-    net: Network, state: State, settings: Settings, msg: int, path: int, size: float, now: float
-) -> None:
-    """Register the message on its ports; its latency is settled once the instant is complete."""
-    slot = take_slot(state, msg, path, size, now)
-    state.flight[slot].started = now + settings.overhead_s
-    route = net.paths[path]
-    own_rate = net.ports[net.path_ports[route.begin]].rate
+def register(t: Tables, msg: int, path: int, size: float, now: float) -> int:
+    """Put a message on the ports of its path."""
+    slot = take_slot(t, msg, path, size, now)
+    flight_of(t)[slot].started = now + settings_of(t)[0].overhead_s
+    route = paths_of(t)[path]
+    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
     for at in range(route.begin, route.begin + route.hops):
-        port = net.ports[net.path_ports[at]]
+        port = ports_of(t)[path_ports_of(t)[at]]
         port.flows += 1
         port.offered += own_rate
         port.ep_bytes += size
         port.bytes += size
-    push(state, now, SAMPLE + 16 * slot, 0.0, 0, LATE)
+    return slot
 
 
 @kernel
-def queue_wait(settings: Settings, rho: float, service_s: float, most_s: float) -> float:
+def release(t: Tables, slot: int) -> None:
+    """Take a message off the ports of its path."""
+    message = flight_of(t)[slot]
+    route = paths_of(t)[message.path]
+    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    for at in range(route.begin, route.begin + route.hops):
+        port = ports_of(t)[path_ports_of(t)[at]]
+        port.flows -= 1
+        port.offered = port.offered - own_rate if port.flows > 0 else 0.0
+        port.ep_bytes = port.ep_bytes - message.size if port.flows > 0 else 0.0
+
+
+@kernel
+def note_flows(message: Any, port: Any, index: int) -> float:
+    """Offered load of a port that several flows share, kept with the message if it is its worst."""
+    rho = port.offered / port.rate
+    port.max_rho = max(port.max_rho, rho)
+    if rho > message.rho:
+        message.rho = rho
+        message.rho_port = index
+        message.rho_flows = port.flows
+        message.rho_bytes = port.ep_bytes
+    return rho
+
+
+@kernel
+def startup(t: Tables, path: int, size: float) -> float:
+    """α of a message: overhead, wires and switches, and its first packet at all ports but the slowest."""
+    settings = settings_of(t)[0]
+    route = paths_of(t)[path]
+    first = min(size, settings.packet_bytes)
+    return settings.overhead_s + route.latency + first * (route.packet_s_per_byte - 1.0 / route.rate)
+
+
+@kernel
+def queue_wait(t: Tables, rho: float, service_s: float, most_s: float) -> float:
     """Mean wait at a port of load rho (Kingman), bounded by the work that is there."""
+    settings = settings_of(t)[0]
     if rho >= 1.0:
         return most_s
     cv_sq = settings.arrival_cv_sq + settings.service_cv_sq
@@ -40,50 +84,44 @@ def queue_wait(settings: Settings, rho: float, service_s: float, most_s: float) 
 
 
 @kernel
-def on_sample(net: Network, state: State, settings: Settings, slot: int) -> None:
+def on_sample(t: Tables, slot: int) -> None:
     """Latency of a message from the flows and the load that it meets."""
-    message = state.flight[slot]
-    route = net.paths[message.path]
+    settings = settings_of(t)[0]
+    message = flight_of(t)[slot]
+    route = paths_of(t)[message.path]
     size = message.size
-    own_rate = net.ports[net.path_ports[route.begin]].rate
-    first = min(size, settings.packet_bytes)
-    alpha = settings.overhead_s + route.latency + first * (route.packet_s_per_byte - 1.0 / route.rate)
-    transfer = size / route.rate
+    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    alpha = startup(t, message.path, size)
+    lone = size / route.rate
+    transfer = lone
+    factor = 1.0
     wait = 0.0
     for at in range(route.begin, route.begin + route.hops):
-        index = net.path_ports[at]
-        port = net.ports[index]
+        index = path_ports_of(t)[at]
+        port = ports_of(t)[index]
         if port.flows < 2:
             continue
-        rho = port.offered / port.rate
-        port.max_rho = max(port.max_rho, rho)
-        if rho > message.rho:
-            message.rho = rho
-            message.rho_port = index
-            message.rho_flows = port.flows
-            message.rho_bytes = port.ep_bytes
-        if settings.model == ALPHA_BETA or settings.model == EMPIRICAL:
-            continue
+        rho = note_flows(message, port, index)
         # F flows of own_rate on a link that carries C = rate / own_rate of them at full speed.
-        transfer = max(transfer, size / min(own_rate, port.rate) * max(1.0, rho))
-        if settings.model == QUEUE:
-            most = max(port.ep_bytes - size, 0.0) / port.rate
-            wait += queue_wait(settings, rho, min(settings.mtu_bytes, size) / port.packet_rate, most)
-    latency = alpha + transfer + settings.wait_factor * wait
-    if settings.model == EMPIRICAL:
-        latency = (alpha + transfer) * max(1.0, message.rho) ** settings.empirical_exponent
-    message.waited = settings.wait_factor * wait
-    push(state, message.posted + latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
+        stretch = max(1.0, rho)
+        transfer = max(transfer, size / min(own_rate, port.rate) * stretch)
+        others = rho * (1.0 - 1.0 / port.flows)
+        factor = max(factor, stretch**settings.flow_exponent * (1.0 + others) ** settings.load_exponent)
+        most = max(port.ep_bytes - size, 0.0) / port.rate
+        wait += queue_wait(t, rho, min(settings.mtu_bytes, size) / port.packet_rate, most)
+    latency = alpha + transfer
+    if settings.model == ALPHA_BETA:
+        latency = alpha + lone
+    elif settings.model == EMPIRICAL:
+        latency = max(latency, (alpha + lone) * factor)
+    elif settings.model == QUEUE:
+        message.waited = settings.wait_factor * wait
+        latency += message.waited
+    push(t, message.posted + latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
 
 
 @kernel
-def release(net: Network, state: State, slot: int) -> None:
-    """The message is delivered: take it off its ports."""
-    message = state.flight[slot]
-    route = net.paths[message.path]
-    own_rate = net.ports[net.path_ports[route.begin]].rate
-    for at in range(route.begin, route.begin + route.hops):
-        port = net.ports[net.path_ports[at]]
-        port.flows -= 1
-        port.offered = port.offered - own_rate if port.flows > 0 else 0.0
-        port.ep_bytes = port.ep_bytes - message.size if port.flows > 0 else 0.0
+def post_closed(t: Tables, msg: int, path: int, size: float, now: float) -> None:
+    """Register the message; its latency is settled once the instant is complete."""
+    slot = register(t, msg, path, size, now)
+    push(t, now, SAMPLE + 16 * slot, 0.0, 0, LATE)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimator.replay import layout
 from estimator.replay.layout import (
-    COLLECTIVE_STEPS,
     DELIVERED,
     DONE,
     EVENTS,
+    FLOW_FIRST,
     N_COUNTERS,
     N_EVENT_FREE,
     N_SLOT_FREE,
@@ -22,14 +24,54 @@ from estimator.replay.layout import (
     POOL_USED,
     READY_FIRST,
     READY_LAST,
-    Network,
-    Settings,
-    State,
-    Work,
 )
+from estimator.replay.network import Network
 
 # Events between two looks at the progress callback.
 BUDGET = 2_000_000
+
+Table = NDArray[np.void]
+TableSet = dict[str, NDArray[np.generic]]
+
+
+class Settings(NamedTuple):
+    """How the replay works out the latency of a message; units as in `layout.SETTINGS_TYPE`."""
+
+    model: int
+    packet_bytes: float
+    overhead_s: float
+    eager_limit_bytes: float
+    intra_rate: float
+    intra_latency_s: float
+    ripple_tolerance: float
+    mtu_bytes: float = 4096.0
+    arrival_cv_sq: float = 1.0
+    service_cv_sq: float = 0.0
+    wait_factor: float = 1.0
+    flow_exponent: float = 1.0
+    load_exponent: float = 0.0
+
+
+class Work(NamedTuple):
+    """Trace records in file order, program order per task, and the collectives' shared schedules.
+
+    Participations and instances are given at rest: columns instance, thread, task of `parts`, and columns paths,
+    step, schedule, staying of `instances`.
+    """
+
+    task_ptr: NDArray[np.int64]
+    task_rows: NDArray[np.int64]
+    job: NDArray[np.int64]
+    rows: Table  # ROW_TYPE
+    parts: Table  # PART_TYPE
+    instances: Table  # INSTANCE_TYPE
+    schedules: Table  # SCHEDULE_TYPE
+    op_ptr: NDArray[np.int64]
+    ops: NDArray[np.int64]
+    planned: Table  # PLANNED_TYPE, messages of the schedules
+    delay_s: NDArray[np.float64]
+    bound_path: NDArray[np.int32]  # path of each message of a schedule on one communicator
+    collective_steps: int  # steps that the collectives' rounds take up
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,214 +81,240 @@ class Replay:
     makespan_s: float
     events: int
     delivered: int
-    finish: np.ndarray  # f8[tasks], completion of each task's last record
-    finish_bare: np.ndarray  # f8[tasks], the same without contention
-    stuck: np.ndarray  # i4: tasks whose program did not end
-    messages: np.ndarray  # MESSAGE_TYPE[rows + pool]
-    parts: np.ndarray  # PART_TYPE
-    instances: np.ndarray  # INSTANCE_TYPE
-    instance_time: np.ndarray  # f8[instances, PARTS]
-    steps: np.ndarray  # STEP_TYPE
-    ports: np.ndarray  # PORT_TYPE
-
-
-def _extended(old: np.ndarray, count: int, fill: float = 0) -> np.ndarray:
-    """A longer copy of a table."""
-    new = np.full((count, *old.shape[1:]), fill, old.dtype) if fill else np.zeros((count, *old.shape[1:]), old.dtype)
-    new[: len(old)] = old
-    return new
-
-
-def _with_messages(state: State, rows: int, pool: int) -> State:
-    messages = _extended(state.messages, rows + pool)
-    fresh = messages[len(state.messages) :]
-    fresh["arrived"] = fresh["sent"] = np.inf
-    fresh["recv_waiter"] = fresh["send_waiter"] = -1
-    fresh["nic_next"] = -1
-    return state._replace(
-        messages=messages, pool_time=_extended(state.pool_time, pool), pool_next=_extended(state.pool_next, pool, -1)
-    )
-
-
-def _with_events(state: State, capacity: int) -> State:
-    before, free = state.events.size, state.counter[N_EVENT_FREE]
-    event_free = _extended(state.event_free, capacity)
-    event_free[free : free + capacity - before] = np.arange(before, capacity)
-    state.counter[N_EVENT_FREE] += capacity - before
-    return state._replace(
-        events=_extended(state.events, capacity), heap=_extended(state.heap, capacity), event_free=event_free
-    )
-
-
-def _with_flight(state: State, capacity: int, longest: int) -> State:
-    before, free = state.flight.size, state.counter[N_SLOT_FREE]
-    flight_free = _extended(state.flight_free, capacity)
-    flight_free[free : free + capacity - before] = np.arange(before, capacity)
-    state.counter[N_SLOT_FREE] += capacity - before
-    return state._replace(
-        flight=_extended(state.flight, capacity),
-        hops=_extended(state.hops, capacity * longest),
-        flight_free=flight_free,
-    )
-
-
-def _with_steps(state: State, capacity: int) -> State:
-    steps = _extended(state.steps, capacity)
-    fresh = steps[state.steps.size :]
-    fresh["start"], fresh["finish"] = np.inf, -np.inf
-    fresh["port"] = fresh["burst"] = -1
-    burst_step = np.zeros((state.bursts.size, capacity), np.int64)
-    burst_step[:, : state.burst_step.shape[1]] = state.burst_step
-    return state._replace(steps=steps, burst_step=burst_step)
-
-
-def _new_state(work: Work, parts: np.ndarray, instances: np.ndarray, jobs: np.ndarray) -> State:
-    tasks = work.task_ptr.size - 1
-    counter = np.zeros(N_COUNTERS, np.int64)
-    counter[READY_FIRST] = counter[READY_LAST] = -1
-    task_table = np.zeros(tasks, layout.TASK_TYPE)
-    task_table["job"], task_table["burst"] = jobs, -1
-    threads = np.zeros(tasks + parts.size, layout.THREAD_TYPE)
-    threads["next_ready"] = threads["next_waiter"] = -1
-    threads["pc"][:tasks] = work.task_ptr[:-1]
-    parts = parts.copy()
-    parts["entered"] = parts["left"] = parts["left_bare"] = np.inf
-    parts["waiter"] = -1
-    instances = instances.copy()
-    instances["base"] = -1
-    job_count = int(jobs.max()) + 1 if jobs.size else 1
-    return State(
-        counter=counter,
-        clock=np.zeros(2),
-        heap=np.zeros(0, layout.HEAP_TYPE),
-        events=np.zeros(0, layout.EVENT_TYPE),
-        event_free=np.zeros(0, np.int32),
-        flight=np.zeros(0, layout.FLIGHT_TYPE),
-        flight_free=np.zeros(0, np.int32),
-        hops=np.zeros(0, layout.HOP_TYPE),
-        threads=threads,
-        tasks=task_table,
-        parts=parts,
-        part_time=np.zeros((parts.size, PARTS)),
-        messages=np.zeros(0, layout.MESSAGE_TYPE),
-        pool_time=np.zeros((0, PARTS)),
-        pool_next=np.zeros(0, np.int64),
-        instances=instances,
-        instance_time=np.zeros((instances.size, PARTS)),
-        steps=np.zeros(0, layout.STEP_TYPE),
-        bursts=np.zeros(job_count, layout.BURST_TYPE),
-        burst_step=np.zeros((job_count, 0), np.int64),
-    )
-
-
-def _grow(state: State, rows: int, longest: int, burst_posts: int) -> State:
-    """Double whatever is nearly full (the conditions are those of the loop's has_room)."""
-    counter = state.counter
-    if counter[NEED_POOL] > 0:
-        state = _with_messages(state, rows, max(2 * state.pool_next.size, int(counter[NEED_POOL])))
-        counter[NEED_POOL] = 0
-    if counter[N_SLOT_FREE] <= burst_posts:
-        state = _with_flight(state, 2 * state.flight.size + burst_posts + 64, longest)
-    flying = int(state.flight.size - counter[N_SLOT_FREE])
-    if counter[N_EVENT_FREE] <= flying + 2 * burst_posts + 16:
-        state = _with_events(state, 2 * state.events.size + flying + 2 * burst_posts + 64)
-    if counter[N_STEPS] + burst_posts >= state.steps.size:
-        state = _with_steps(state, 2 * int(counter[N_STEPS]) + burst_posts + 64)
-    return state
-
-
-def _start_all(state: State, work: Work) -> State:
-    """Make every task ready at time 0, and every participation that belongs to no task."""
-    rows = work.rows.size
-    tasks = work.task_ptr.size - 1
-    alone = np.flatnonzero(state.parts["task"] < 0)
-    order = np.concatenate([np.arange(tasks), tasks + alone])
-    if alone.size:
-        used = np.unique(state.parts["instance"][alone])
-        schedule = work.schedules[state.instances["schedule"][used]]
-        bases = np.concatenate([[0], np.cumsum(schedule["messages"])])
-        state.instances["base"][used] = bases[:-1]
-        state = _with_messages(state, rows, int(bases[-1]))
-        state.messages["instance"][rows:] = np.repeat(used, schedule["messages"])
-        state.counter[POOL_USED] = bases[-1]
-        own = work.schedules["thread"][state.instances["schedule"][state.parts["instance"][alone]]]
-        state.threads["pc"][tasks + alone] = work.op_ptr[own + state.parts["thread"][alone]]
-        state.parts["entered"][alone] = 0.0
-    if order.size:
-        state.threads["next_ready"][order[:-1]] = order[1:]
-        state.counter[READY_FIRST], state.counter[READY_LAST] = order[0], order[-1]
-    return state
+    finish: NDArray[np.float64]  # [tasks], completion of each task's last record
+    finish_bare: NDArray[np.float64]  # [tasks], the same without contention
+    stuck: NDArray[np.int64]  # tasks whose program did not end
+    messages: Table  # MESSAGE_TYPE[rows + pool]
+    parts: Table  # PART_TYPE
+    instances: Table  # INSTANCE_TYPE
+    instance_time: NDArray[np.float64]  # [instances, PARTS]
+    steps: Table  # STEP_TYPE
+    ports: Table  # PORT_TYPE
 
 
 def run_replay(
-    net: Network,
-    work: Work,
-    parts: np.ndarray,
-    instances: np.ndarray,
-    jobs: np.ndarray,
-    settings: Settings,
-    *,
-    collective_steps: int = 0,
-    progress: Callable[[int], None] | None = None,
+    net: Network, work: Work, settings: Settings, *, progress: Callable[[int], None] | None = None
 ) -> Replay:
-    """Replay a workload over a network. The tables given are not changed, except those of `net`.
+    """Replay a workload over a network, whose port table then holds the ports' statistics.
 
     Parameters
     ----------
-    parts : PART_TYPE, the participations (columns instance, thread, task)
-    instances : INSTANCE_TYPE, the collectives (columns paths, step, schedule, staying)
-    jobs : int[tasks], job of each task
-    collective_steps : number of steps that the collectives' rounds take up
     progress : called now and then with the number of messages delivered so far
     """
     from estimator.replay.loop_kernel import run_loop
 
-    rows = work.rows.size
-    longest = max(2, int(net.paths["hops"].max()) if net.paths.size else 2)
-    programs = np.diff(work.op_ptr)
-    burst_posts = max(int(programs.max()) if programs.size else 0, layout.TURN_POSTS) + 8
-    work = work._replace(schedules=work.schedules.copy())
-    work.schedules["free_block"] = -1
-    state = _new_state(work, parts, instances, jobs)
-    state.counter[N_STEPS] = state.counter[COLLECTIVE_STEPS] = collective_steps
-    state = _with_steps(_with_messages(state, rows, 1), 2 * collective_steps + burst_posts + 64)
-    state = _start_all(state, work)
+    tables = _new_tables(net, work, settings)
     while True:
-        state = _grow(state, rows, longest, burst_posts)
-        if run_loop(net, state, settings, work, longest, burst_posts, BUDGET) == DONE:
-            break
+        _grow(tables)
+        if run_loop(_addresses(tables), BUDGET) == DONE:
+            return _result(tables)
         if progress is not None:
-            progress(int(state.counter[DELIVERED]))
-    return _result(net, state, work)
+            progress(int(tables["counter"][DELIVERED]))
 
 
-def _result(net: Network, state: State, work: Work) -> Replay:
-    tasks = work.task_ptr.size - 1
-    messages, parts = state.messages, state.parts
-    finish, bare = state.threads["clock"][:tasks].copy(), state.threads["bare"][:tasks].copy()
-    with_records = np.flatnonzero(np.diff(work.task_ptr) > 0)
-    last = work.task_rows[work.task_ptr[with_records + 1] - 1]
-    kind = work.rows["kind"][last]
+def _addresses(tables: TableSet) -> NDArray[np.int64]:
+    """Where each table lies, in the order that the kernels know."""
+    from estimator.replay.tables import NAMES
+
+    return np.array([tables[name].ctypes.data for name in NAMES], np.int64)
+
+
+def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
+    tasks, rows = work.task_ptr.size - 1, work.rows.size
+    counter = np.zeros(N_COUNTERS, np.int64)
+    counter[READY_FIRST] = counter[READY_LAST] = counter[FLOW_FIRST] = -1
+    counter[N_STEPS] = work.collective_steps
+    task_table = np.zeros(tasks, layout.TASK_TYPE)
+    task_table["job"], task_table["burst"] = work.job, -1
+    threads = np.zeros(tasks + work.parts.size, layout.THREAD_TYPE)
+    threads["next_ready"] = threads["next_waiter"] = -1
+    threads["pc"][:tasks] = work.task_ptr[:-1]
+    parts = work.parts.copy()
+    parts["entered"] = parts["left"] = parts["left_bare"] = np.inf
+    parts["waiter"] = -1
+    instances = work.instances.copy()
+    instances["base"] = -1
+    schedules = work.schedules.copy()
+    schedules["free_block"] = -1
+    jobs = int(work.job.max()) + 1 if work.job.size else 1
+    tables: TableSet = {
+        "ports": net.ports,
+        "paths": net.paths,
+        "path_ports": net.path_ports,
+        "task_ptr": work.task_ptr,
+        "task_rows": work.task_rows,
+        "rows": work.rows,
+        "schedules": schedules,
+        "op_ptr": work.op_ptr,
+        "ops": work.ops,
+        "planned": work.planned,
+        "delay_s": work.delay_s,
+        "bound_path": work.bound_path,
+        "settings": _settings_table(net, work, settings),
+        "counter": counter,
+        "clock": np.zeros(3),
+        "heap": np.zeros(0, layout.HEAP_TYPE),
+        "events": np.zeros(0, layout.EVENT_TYPE),
+        "event_free": np.zeros(0, np.int32),
+        "flight": np.zeros(0, layout.FLIGHT_TYPE),
+        "flight_free": np.zeros(0, np.int32),
+        "hops": np.zeros(0, layout.HOP_TYPE),
+        "threads": threads,
+        "tasks": task_table,
+        "parts": parts,
+        "part_time": np.zeros((parts.size, PARTS)),
+        "messages": np.zeros(0, layout.MESSAGE_TYPE),
+        "pool_time": np.zeros((0, PARTS)),
+        "pool_next": np.zeros(0, np.int64),
+        "instances": instances,
+        "instance_time": np.zeros((instances.size, PARTS)),
+        "steps": np.zeros(0, layout.STEP_TYPE),
+        "bursts": np.zeros(jobs, layout.BURST_TYPE),
+        "burst_step": np.zeros((jobs, 0), np.int64),
+    }
+    tables = {name: np.ascontiguousarray(table) for name, table in tables.items()}
+    _extend_steps(tables, 2 * work.collective_steps)
+    _extend_messages(tables, rows, 1)
+    _start_all(tables)
+    return tables
+
+
+def _settings_table(net: Network, work: Work, settings: Settings) -> Table:
+    table = np.zeros(1, layout.SETTINGS_TYPE)
+    for name, value in settings._asdict().items():
+        table[name] = value
+    programs = np.diff(work.op_ptr)
+    table["tasks"], table["rows"] = work.task_ptr.size - 1, work.rows.size
+    table["longest"] = max(2, int(net.paths["hops"].max(initial=0)))
+    table["burst_posts"] = max(int(programs.max(initial=0)), layout.TURN_POSTS) + 8
+    table["collective_steps"] = work.collective_steps
+    return table
+
+
+def _start_all(tables: TableSet) -> None:
+    """Make every task ready at time 0, and every participation that belongs to no task."""
+    rows, tasks = int(tables["settings"]["rows"][0]), int(tables["settings"]["tasks"][0])
+    parts, threads, instances, schedules = (tables[n] for n in ("parts", "threads", "instances", "schedules"))
+    alone = np.flatnonzero(parts["task"] < 0)
+    if alone.size:
+        used = np.unique(parts["instance"][alone])
+        sizes = schedules["messages"][instances["schedule"][used]]
+        bases = np.concatenate([[0], np.cumsum(sizes)])
+        instances["base"][used] = bases[:-1]
+        _extend_messages(tables, rows, int(bases[-1]))
+        tables["messages"]["instance"][rows:] = np.repeat(used, sizes)
+        tables["counter"][POOL_USED] = bases[-1]
+        first_op = schedules["thread"][instances["schedule"][parts["instance"][alone]]]
+        threads["pc"][tasks + alone] = tables["op_ptr"][first_op + parts["thread"][alone]]
+        parts["entered"][alone] = 0.0
+    order = np.concatenate([np.arange(tasks), tasks + alone])
+    if order.size:
+        threads["next_ready"][order[:-1]] = order[1:]
+        tables["counter"][READY_FIRST], tables["counter"][READY_LAST] = order[0], order[-1]
+
+
+def _extended(old: NDArray[np.generic], count: int) -> NDArray[np.generic]:
+    """A longer copy of a table, zeros at the end."""
+    new = np.zeros((count, *old.shape[1:]), old.dtype)
+    new[: len(old)] = old
+    return new
+
+
+def _extend_messages(tables: TableSet, rows: int, pool: int) -> None:
+    before = len(tables["messages"])
+    messages = _extended(tables["messages"], rows + pool)
+    fresh = messages[before:]
+    fresh["arrived"] = fresh["sent"] = np.inf
+    fresh["recv_waiter"] = fresh["send_waiter"] = fresh["nic_next"] = -1
+    tables["messages"] = messages
+    tables["pool_time"] = _extended(tables["pool_time"], pool)
+    tables["pool_next"] = _extended(tables["pool_next"], pool)
+    tables["settings"]["pool_room"] = pool
+
+
+def _extend_free(tables: TableSet, name: str, count: int, capacity: int) -> None:
+    """Lengthen a list of free places by the new ones."""
+    free, before = tables["counter"][count], len(tables[name])
+    tables[name] = _extended(tables[name], capacity)
+    tables[name][free : free + capacity - before] = np.arange(before, capacity)
+    tables["counter"][count] += capacity - before
+
+
+def _extend_events(tables: TableSet, capacity: int) -> None:
+    _extend_free(tables, "event_free", N_EVENT_FREE, capacity)
+    tables["events"] = _extended(tables["events"], capacity)
+    tables["heap"] = _extended(tables["heap"], capacity)
+
+
+def _extend_flight(tables: TableSet, capacity: int) -> None:
+    _extend_free(tables, "flight_free", N_SLOT_FREE, capacity)
+    tables["flight"] = _extended(tables["flight"], capacity)
+    tables["hops"] = _extended(tables["hops"], capacity * int(tables["settings"]["longest"][0]))
+    tables["settings"]["flight_room"] = capacity
+
+
+def _extend_steps(tables: TableSet, capacity: int) -> None:
+    before = len(tables["steps"])
+    tables["steps"] = _extended(tables["steps"], capacity)
+    fresh = tables["steps"][before:]
+    fresh["start"], fresh["finish"] = np.inf, -np.inf
+    fresh["port"] = fresh["burst"] = -1
+    jobs, width = tables["burst_step"].shape
+    wider = np.zeros((jobs, capacity), np.int64)
+    wider[:, :width] = tables["burst_step"]
+    tables["burst_step"] = wider
+    tables["settings"]["step_room"] = capacity
+
+
+def _grow(tables: TableSet) -> None:
+    """Double whatever is nearly full (the conditions are those of the loop's has_room)."""
+    counter, posts = tables["counter"], int(tables["settings"]["burst_posts"][0])
+    if counter[NEED_POOL] > 0:
+        pool = max(2 * len(tables["pool_next"]), int(counter[NEED_POOL]))
+        _extend_messages(tables, int(tables["settings"]["rows"][0]), pool)
+        counter[NEED_POOL] = 0
+    if counter[N_SLOT_FREE] <= posts:
+        _extend_flight(tables, 2 * len(tables["flight"]) + posts + 1024)
+    flying = len(tables["flight"]) - int(counter[N_SLOT_FREE])
+    if counter[N_EVENT_FREE] <= flying + 2 * posts + 16:
+        _extend_events(tables, 2 * len(tables["events"]) + 2 * flying + 2 * posts + 4096)
+    if counter[N_STEPS] + posts >= len(tables["steps"]):
+        _extend_steps(tables, 2 * int(counter[N_STEPS]) + posts + 1024)
+
+
+def _result(tables: TableSet) -> Replay:
+    tasks = len(tables["tasks"])
+    task_ptr, rows = tables["task_ptr"], tables["rows"]
+    messages, parts, counter = tables["messages"], tables["parts"], tables["counter"]
+    finish, bare = tables["threads"]["clock"][:tasks].copy(), tables["threads"]["bare"][:tasks].copy()
+    with_records = np.flatnonzero(np.diff(task_ptr) > 0)
+    last = tables["task_rows"][task_ptr[with_records + 1] - 1]
+    kind, part = rows["kind"][last], rows["part"][last]
     for chosen, done, done_bare in (
         (kind == layout.MESSAGE, messages["sent"][last], messages["sent_bare"][last]),
-        (kind == layout.COLLECTIVE, *(parts[name][work.rows["part"][last]] for name in ("left", "left_bare"))),
+        (kind == layout.COLLECTIVE, _at(parts["left"], part), _at(parts["left_bare"], part)),
     ):
         at = with_records[chosen]
         finish[at] = np.maximum(finish[at], done[chosen])
         bare[at] = np.maximum(bare[at], done_bare[chosen])
     left = parts["left"][np.isfinite(parts["left"])]
-    ends = [finish[np.isfinite(finish)], left, state.clock[1:]]
+    ends = [finish[np.isfinite(finish)], left, tables["clock"][1:2]]
     return Replay(
-        makespan_s=float(max((part.max() for part in ends if part.size), default=0.0)),
-        events=int(state.counter[EVENTS]),
-        delivered=int(state.counter[DELIVERED]),
+        makespan_s=float(max((times.max() for times in ends if times.size), default=0.0)),
+        events=int(counter[EVENTS]),
+        delivered=int(counter[DELIVERED]),
         finish=finish,
         finish_bare=bare,
-        stuck=np.flatnonzero(state.tasks["ended"] == 0),
+        stuck=np.flatnonzero(tables["tasks"]["ended"] == 0),
         messages=messages,
         parts=parts,
-        instances=state.instances,
-        instance_time=state.instance_time,
-        steps=state.steps[: state.counter[N_STEPS]],
-        ports=net.ports,
+        instances=tables["instances"],
+        instance_time=tables["instance_time"],
+        steps=tables["steps"][: counter[N_STEPS]],
+        ports=tables["ports"],
     )
+
+
+def _at(column: NDArray[np.float64], index: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Column values by index, 0 where the index is -1."""
+    return np.append(column, 0.0)[index]

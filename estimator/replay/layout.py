@@ -1,12 +1,10 @@
-"""The tables that the compiled replay loop works on.
+"""The records of the tables that the replay loop works on.
 
-Each kind of thing is one structured array, so that what belongs together lies together in memory and the kernels
-take few arguments. Times are seconds, sizes bytes, rates bytes/s.
+Each kind of thing is one structured array, so that what belongs together lies together in memory. Times are
+seconds, sizes bytes, rates bytes/s.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,11 +27,11 @@ TURN_POSTS = 64
 # Why the loop returned to Python.
 DONE, GROW = 0, 1
 
-# Indices into State.counter.
+# Indices into the table of counters.
 (
     N_HEAP, N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
-    NEED_POOL, EVENTS, DELIVERED, VERSION, COLLECTIVE_STEPS, N_COUNTERS,
-) = range(14)  # fmt: skip
+    NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_COUNTERS,
+) = range(15)  # fmt: skip
 
 PORT_TYPE = np.dtype(
     [
@@ -72,7 +70,7 @@ PORT_TYPE = np.dtype(
 
 PATH_TYPE = np.dtype(
     [
-        ("begin", "i8"),  # into Network.path_ports
+        ("begin", "i8"),  # into the table path_ports
         ("hops", "i4"),
         ("latency", "f8"),  # sum over the ports
         ("rate", "f8"),  # of the slowest port
@@ -98,6 +96,11 @@ FLIGHT_TYPE = np.dtype(
         ("rho_port", "i4"),
         ("rho_flows", "i4"),
         ("shared", "u1"),  # its injection queue held messages of other tasks
+        # fluid model
+        ("left_bytes", "f8"),
+        ("speed", "f8"),
+        ("next", "i4"),
+        ("prev", "i4"),
     ],
     align=True,
 )
@@ -186,7 +189,7 @@ MESSAGE_TYPE = np.dtype(
 INSTANCE_TYPE = np.dtype(
     [
         ("base", "i8"),  # first message in the pool, -1 = not running
-        ("paths", "i8"),  # offset into Work.bound_path
+        ("paths", "i8"),  # offset into the table bound_path
         ("step", "i8"),  # its first step
         ("start", "f8"),
         ("finish", "f8"),
@@ -199,9 +202,9 @@ INSTANCE_TYPE = np.dtype(
 
 SCHEDULE_TYPE = np.dtype(
     [
-        ("message", "i8"),  # offset into Work.planned
+        ("message", "i8"),  # offset into the table planned
         ("messages", "i8"),
-        ("thread", "i8"),  # offset into Work.op_ptr
+        ("thread", "i8"),  # offset into the table op_ptr
         ("free_block", "i8"),  # first free block of this size in the pool
     ],
     align=True,
@@ -236,66 +239,31 @@ HEAP_TYPE = np.dtype([("key", "f8"), ("seq", "i8"), ("slot", "i8")], align=True)
 EVENT_TYPE = np.dtype([("time", "f8"), ("code", "i8"), ("value", "f8"), ("stamp", "i8")], align=True)
 
 
-class Network(NamedTuple):
-    """Ports (one per link direction) and the routes in use."""
-
-    ports: np.ndarray  # PORT_TYPE[ports]
-    paths: np.ndarray  # PATH_TYPE[paths]
-    path_ports: np.ndarray  # i4[...]
-
-
-class Settings(NamedTuple):
-    """Scalars that the loop reads."""
-
-    model: int
-    packet_bytes: float  # what a switch has to receive before it forwards: MTU, or 0 for cut-through
-    overhead_s: float
-    eager_limit_bytes: float
-    intra_rate: float
-    intra_latency_s: float
-    ripple_tolerance: float  # smallest relative change of a rate that is passed on
-    # parameters of the closed-form models
-    mtu_bytes: float
-    arrival_cv_sq: float
-    service_cv_sq: float
-    wait_factor: float
-    empirical_exponent: float
-
-
-class Work(NamedTuple):
-    """Trace records in file order, program order per task, and the collectives' shared schedules."""
-
-    task_ptr: np.ndarray  # i8[tasks + 1]
-    task_rows: np.ndarray  # i8[rows]
-    rows: np.ndarray  # ROW_TYPE[rows]
-    schedules: np.ndarray  # SCHEDULE_TYPE[schedules]
-    op_ptr: np.ndarray  # i8
-    ops: np.ndarray  # i8
-    planned: np.ndarray  # PLANNED_TYPE: messages of the schedules
-    delay_s: np.ndarray  # f8
-    bound_path: np.ndarray  # i4: path of each message of a schedule on one communicator
-
-
-class State(NamedTuple):
-    """Everything that changes while the loop runs."""
-
-    counter: np.ndarray  # i8[N_COUNTERS]
-    clock: np.ndarray  # f8[2]: now; last delivery
-    heap: np.ndarray  # HEAP_TYPE
-    events: np.ndarray  # EVENT_TYPE
-    event_free: np.ndarray  # i4
-    flight: np.ndarray  # FLIGHT_TYPE: messages in the network
-    flight_free: np.ndarray  # i4
-    hops: np.ndarray  # HOP_TYPE, by flight slot * longest path + hop
-    threads: np.ndarray  # THREAD_TYPE: tasks first, then participations
-    tasks: np.ndarray  # TASK_TYPE
-    parts: np.ndarray  # PART_TYPE: participations
-    part_time: np.ndarray  # f8[participations, PARTS]: where its time went
-    messages: np.ndarray  # MESSAGE_TYPE: trace rows first, then the pool of the running collectives
-    pool_time: np.ndarray  # f8[pool, PARTS]
-    pool_next: np.ndarray  # i8[pool]: list of free blocks
-    instances: np.ndarray  # INSTANCE_TYPE
-    instance_time: np.ndarray  # f8[instances, PARTS]
-    steps: np.ndarray  # STEP_TYPE
-    bursts: np.ndarray  # BURST_TYPE[jobs]
-    burst_step: np.ndarray  # i8[jobs, rounds]: step of each round of the job's current burst
+SETTINGS_TYPE = np.dtype(
+    [
+        ("packet_bytes", "f8"),  # what a switch has to receive before it forwards: MTU, or 0 for cut-through
+        ("overhead_s", "f8"),
+        ("eager_limit_bytes", "f8"),
+        ("intra_rate", "f8"),
+        ("intra_latency_s", "f8"),
+        ("ripple_tolerance", "f8"),  # smallest relative change of a rate that is passed on
+        # parameters of the closed-form models
+        ("mtu_bytes", "f8"),
+        ("arrival_cv_sq", "f8"),
+        ("service_cv_sq", "f8"),
+        ("wait_factor", "f8"),
+        ("flow_exponent", "f8"),
+        ("load_exponent", "f8"),
+        ("model", "i8"),
+        # sizes of the tables
+        ("tasks", "i8"),
+        ("rows", "i8"),
+        ("longest", "i8"),  # path, in ports
+        ("burst_posts", "i8"),  # most messages that one thread posts without waiting
+        ("collective_steps", "i8"),
+        ("flight_room", "i8"),
+        ("step_room", "i8"),
+        ("pool_room", "i8"),
+    ],
+    align=True,
+)

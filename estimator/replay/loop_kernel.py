@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from estimator.replay.closed_kernel import on_sample, release
+from estimator.replay.fluid_kernel import refill
 from estimator.replay.layout import (
-    COLLECTIVE_STEPS,
     DONE,
     EVENTS,
+    FLUID,
     GROW,
     N_EVENT_FREE,
     N_HEAP,
@@ -16,10 +17,6 @@ from estimator.replay.layout import (
     PORT,
     READY_FIRST,
     READY_LAST,
-    Network,
-    Settings,
-    State,
-    Work,
 )
 from estimator.replay.message_kernel import arrive_from_network, arrive_locally
 from estimator.replay.port_kernel import depart, inject, on_head, on_rate, on_tail, ripple
@@ -29,6 +26,7 @@ from estimator.replay.queue_kernel import (
     HEAD,
     LOCAL,
     RATE,
+    REFILL,
     RIPPLE,
     SAMPLE,
     TAIL,
@@ -36,123 +34,143 @@ from estimator.replay.queue_kernel import (
     THREAD,
     pop,
 )
+from estimator.replay.tables import (
+    Tables,
+    bound_path_of,
+    clock_of,
+    counter_of,
+    events_of,
+    flight_free_of,
+    flight_of,
+    instances_of,
+    messages_of,
+    path_ports_of,
+    paths_of,
+    planned_of,
+    ports_of,
+    rows_of,
+    schedules_of,
+    settings_of,
+    threads_of,
+)
 from estimator.replay.thread_kernel import run_part, run_task
 from vef.compiled import kernel
 
 
 @kernel
-def start_next(net: Network, state: State, settings: Settings, work: Work, longest: int, index: int) -> None:
+def start_next(t: Tables, index: int) -> None:
     """The head of the port's last message has left its first link: start the next one posted there."""
-    port = net.ports[index]
+    settings = settings_of(t)[0]
+    port = ports_of(t)[index]
     port.nic_busy = 0
     msg = port.nic_first
     if msg < 0:
         return
-    message = state.messages[msg]
+    message = messages_of(t)[msg]
     port.nic_first = message.nic_next
     if port.nic_first < 0:
         port.nic_last = -1
-    rows = work.rows.size
+    rows = settings.rows
     if msg < rows:
-        path = work.rows[msg].path
-        size = work.rows[msg].size
+        path = rows_of(t)[msg].path
+        size = rows_of(t)[msg].size
     else:
-        instance = state.instances[message.instance]
+        instance = instances_of(t)[message.instance]
         at = msg - rows - instance.base
-        path = work.bound_path[instance.paths + at]
-        size = work.planned[work.schedules[instance.schedule].message + at].size
-    inject(net, state, settings, longest, msg, path, size, message.posted)
+        path = bound_path_of(t)[instance.paths + at]
+        size = planned_of(t)[schedules_of(t)[instance.schedule].message + at].size
+    inject(t, msg, path, size, message.posted)
 
 
 @kernel
-def deliver(
-    net: Network, state: State, settings: Settings, work: Work, longest: int, slot: int, now: float
-) -> None:
+def deliver(t: Tables, slot: int, now: float) -> None:
     """The last byte of a message is at its destination."""
-    message = state.flight[slot]
-    route = net.paths[message.path]
-    if settings.model != PORT:
-        release(net, state, slot)
+    settings = settings_of(t)[0]
+    message = flight_of(t)[slot]
+    route = paths_of(t)[message.path]
+    if settings.model == FLUID:
+        pass  # it left its ports with its last byte
+    elif settings.model != PORT:
+        release(t, slot)
     elif route.hops == 1:
-        start_next(net, state, settings, work, longest, net.path_ports[route.begin])
+        start_next(t, path_ports_of(t)[route.begin])
     else:
-        depart(net.ports[net.path_ports[route.begin + route.hops - 1]])
-    arrive_from_network(net, state, settings, work, slot, now)
+        depart(ports_of(t)[path_ports_of(t)[route.begin + route.hops - 1]])
+    arrive_from_network(t, slot, now)
     message.stamp += 1
-    state.flight_free[state.counter[N_SLOT_FREE]] = slot
-    state.counter[N_SLOT_FREE] += 1
+    flight_free_of(t)[counter_of(t)[N_SLOT_FREE]] = slot
+    counter_of(t)[N_SLOT_FREE] += 1
 
 
 @kernel
-def has_room(state: State, burst_posts: int) -> bool:
+def has_room(t: Tables) -> bool:
     """Whether the tables take whatever one turn of the loop can add."""
-    counter = state.counter
-    flying = state.flight.size - counter[N_SLOT_FREE]
+    settings = settings_of(t)[0]
+    counter = counter_of(t)
+    burst_posts = settings.burst_posts
+    flying = settings.flight_room - counter[N_SLOT_FREE]
     return (
         counter[NEED_POOL] == 0
         and counter[N_SLOT_FREE] > burst_posts
         and counter[N_EVENT_FREE] > flying + 2 * burst_posts + 16
-        and counter[N_STEPS] + burst_posts < state.steps.size
-        and counter[N_STEPS] - counter[COLLECTIVE_STEPS] + burst_posts < state.burst_step.shape[1]
+        and counter[N_STEPS] + burst_posts < settings.step_room
     )
 
 
 @kernel
-def run_loop(
-    net: Network, state: State, settings: Settings, work: Work, longest: int, burst_posts: int, budget: int
-) -> int:
-    """Run until done (DONE), until a table has to grow or `budget` events are over (GROW).
-
-    `burst_posts`: the most messages that one thread posts without waiting.
-    """
-    counter = state.counter
-    tasks = work.task_ptr.size - 1
+def run_loop(t: Tables, budget: int) -> int:
+    """Run until done (DONE), until a table has to grow or `budget` events are over (GROW)."""
+    settings = settings_of(t)[0]
+    counter = counter_of(t)
+    tasks = settings.tasks
     while budget > 0:
-        if not has_room(state, burst_posts):
+        if not has_room(t):
             return GROW
         thread = counter[READY_FIRST]
         if thread >= 0:
-            counter[READY_FIRST] = state.threads[thread].next_ready
+            counter[READY_FIRST] = threads_of(t)[thread].next_ready
             if counter[READY_FIRST] < 0:
                 counter[READY_LAST] = -1
             if thread < tasks:
-                run_task(net, state, settings, work, longest, thread, state.clock[0], False)
+                run_task(t, thread, clock_of(t)[0], False)
             else:
-                run_part(net, state, settings, work, longest, thread, state.clock[0])
+                run_part(t, thread, clock_of(t)[0])
             continue
         if counter[N_HEAP] == 0:
             return DONE
         budget -= 1
         counter[EVENTS] += 1
-        slot = pop(state)
-        event = state.events[slot]
+        slot = pop(t)
+        event = events_of(t)[slot]
         now = event.time
         kind = event.code & 15
         ref = event.code >> 4
-        state.clock[0] = now
+        clock_of(t)[0] = now
         if kind == HEAD:
-            first_hop = state.flight[ref].head == 1
-            index = net.path_ports[net.paths[state.flight[ref].path].begin]
-            on_head(net, state, settings, longest, ref, now)
+            first_hop = flight_of(t)[ref].head == 1
+            index = path_ports_of(t)[paths_of(t)[flight_of(t)[ref].path].begin]
+            on_head(t, ref, now)
             if first_hop:
-                start_next(net, state, settings, work, longest, index)
+                start_next(t, index)
         elif kind == TAIL:
-            on_tail(net, state, settings, longest, ref, now)
+            on_tail(t, ref, now)
         elif kind == DELIVER:
-            deliver(net, state, settings, work, longest, ref, now)
+            deliver(t, ref, now)
         elif kind == RIPPLE:
-            ripple(net, state, settings, longest, ref, now)
+            ripple(t, ref, now)
         elif kind == RATE:
-            on_rate(net, state, longest, ref, event.value, event.stamp, now)
+            on_rate(t, ref, event.value, event.stamp, now)
         elif kind == DRAIN:
-            if event.stamp == net.ports[ref].version:
-                ripple(net, state, settings, longest, ref, now)
+            if event.stamp == ports_of(t)[ref].version:
+                ripple(t, ref, now)
         elif kind == TASK:
-            run_task(net, state, settings, work, longest, ref, now, True)
+            run_task(t, ref, now, True)
         elif kind == THREAD:
-            run_part(net, state, settings, work, longest, ref, now)
+            run_part(t, ref, now)
         elif kind == LOCAL:
-            arrive_locally(state, settings, work, ref, event.value, now)
+            arrive_locally(t, ref, event.value, now)
         elif kind == SAMPLE:
-            on_sample(net, state, settings, ref)
+            on_sample(t, ref)
+        elif kind == REFILL:
+            refill(t, event.stamp, now)
     return GROW

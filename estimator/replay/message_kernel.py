@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.replay.closed_kernel import post_closed
+from estimator.replay.fluid_kernel import post_fluid
 from estimator.replay.layout import (
     DELIVERED,
+    FLUID,
     OVERHEAD,
     PORT,
     QUEUEING,
@@ -15,56 +17,63 @@ from estimator.replay.layout import (
     SERIAL,
     SHARING,
     WIRE,
-    Network,
-    Settings,
-    State,
-    Work,
 )
 from estimator.replay.port_kernel import post_to_nic
 from estimator.replay.queue_kernel import EARLY, LOCAL, push
+from estimator.replay.tables import (
+    Tables,
+    bursts_of,
+    clock_of,
+    counter_of,
+    flight_of,
+    messages_of,
+    paths_of,
+    pool_time_of,
+    settings_of,
+    steps_of,
+    threads_of,
+)
 from vef.compiled import kernel
 
 
 @kernel
-def make_ready(state: State, thread: int) -> None:
+def make_ready(t: Tables, thread: int) -> None:
     """Put a thread at the end of the line of those that can go on."""
-    counter = state.counter
-    state.threads[thread].next_ready = -1
+    counter = counter_of(t)
+    threads_of(t)[thread].next_ready = -1
     if counter[READY_LAST] >= 0:
-        state.threads[counter[READY_LAST]].next_ready = thread
+        threads_of(t)[counter[READY_LAST]].next_ready = thread
     else:
         counter[READY_FIRST] = thread
     counter[READY_LAST] = thread
 
 
 @kernel
-def wake(state: State, thread: int) -> None:
+def wake(t: Tables, thread: int) -> None:
     """Make all threads of a list of waiters ready, the longest waiting (at its end) first."""
     reverse = -1
     while thread >= 0:
-        after = state.threads[thread].next_waiter
-        state.threads[thread].next_waiter = reverse
+        after = threads_of(t)[thread].next_waiter
+        threads_of(t)[thread].next_waiter = reverse
         reverse = thread
         thread = after
     while reverse >= 0:
-        make_ready(state, reverse)
-        reverse = state.threads[reverse].next_waiter
+        make_ready(t, reverse)
+        reverse = threads_of(t)[reverse].next_waiter
 
 
 @kernel
-def lone_serialisation(net: Network, settings: Settings, path: int, size: float) -> float:
+def lone_serialisation(t: Tables, path: int, size: float) -> float:
     """Serialisation of a message that meets nobody: its bytes at the slowest port, its first packet elsewhere."""
-    route = net.paths[path]
+    settings = settings_of(t)[0]
+    route = paths_of(t)[path]
     first = min(size, settings.packet_bytes)
     return first * route.packet_s_per_byte + (size - first) / route.rate
 
 
 @kernel
 def post(
-    net: Network,
-    state: State,
-    settings: Settings,
-    longest: int,
+    t: Tables,
     msg: int,
     path: int,
     size: float,
@@ -74,25 +83,28 @@ def post(
     source: int,
 ) -> None:
     """Hand a message to the network at time now (at `bare` in the network without contention)."""
-    message = state.messages[msg]
+    settings = settings_of(t)[0]
+    message = messages_of(t)[msg]
     message.posted = now
     message.posted_bare = bare
     message.step = step
     message.arrived = np.inf
     message.sent = np.inf
-    into = state.steps[step]
+    into = steps_of(t)[step]
     into.messages += 1
     into.bytes += size
     into.start = min(into.start, now)
     if path < 0:
         lone = settings.overhead_s + settings.intra_latency_s + size / settings.intra_rate
-        push(state, now + lone, LOCAL + 16 * msg, size, 0, EARLY)
+        push(t, now + lone, LOCAL + 16 * msg, size, 0, EARLY)
     else:
-        lone = settings.overhead_s + net.paths[path].latency + lone_serialisation(net, settings, path, size)
+        lone = settings.overhead_s + paths_of(t)[path].latency + lone_serialisation(t, path, size)
         if settings.model == PORT:
-            post_to_nic(net, state, settings, longest, msg, path, size, now, source)
+            post_to_nic(t, msg, path, size, now, source)
+        elif settings.model == FLUID:
+            post_fluid(t, msg, path, size, now)
         else:
-            post_closed(net, state, settings, msg, path, size, now)
+            post_closed(t, msg, path, size, now)
     message.arrived_bare = bare + lone
     message.sent_bare = bare + lone
     if size <= settings.eager_limit_bytes:
@@ -101,30 +113,29 @@ def post(
 
 
 @kernel
-def arrive(
-    state: State, settings: Settings, work: Work, msg: int, size: float, now: float, serial: float
-) -> None:
+def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> None:
     """A message is complete at its destination."""
-    message = state.messages[msg]
+    settings = settings_of(t)[0]
+    message = messages_of(t)[msg]
     message.arrived = now
     if size > settings.eager_limit_bytes:
         message.sent = now
         waiter = message.send_waiter
         message.send_waiter = -1
-        wake(state, waiter)
+        wake(t, waiter)
     waiter = message.recv_waiter
     message.recv_waiter = -1
-    wake(state, waiter)
-    step = state.steps[message.step]
+    wake(t, waiter)
+    step = steps_of(t)[message.step]
     step.finish = max(step.finish, now)
     took = now - message.posted
     if took > step.slowest:
         step.slowest = took
         step.slowest_serial = serial
-    state.clock[1] = max(state.clock[1], now)
-    state.counter[DELIVERED] += 1
-    if msg < work.rows.size:
-        burst = state.bursts[step.job]
+    clock_of(t)[1] = max(clock_of(t)[1], now)
+    counter_of(t)[DELIVERED] += 1
+    if msg < settings.rows:
+        burst = bursts_of(t)[step.job]
         burst.flying -= 1
         if burst.flying == 0:
             burst.current += 1
@@ -132,30 +143,29 @@ def arrive(
 
 
 @kernel
-def arrive_from_network(
-    net: Network, state: State, settings: Settings, work: Work, slot: int, now: float
-) -> None:
+def arrive_from_network(t: Tables, slot: int, now: float) -> None:
     """Account for a message that the network delivers, then complete it."""
-    message = state.flight[slot]
-    serial = lone_serialisation(net, settings, message.path, message.size)
-    wire = net.paths[message.path].latency
+    settings = settings_of(t)[0]
+    message = flight_of(t)[slot]
+    serial = lone_serialisation(t, message.path, message.size)
+    wire = paths_of(t)[message.path].latency
     lone = settings.overhead_s + wire + serial
-    at = message.msg - work.rows.size
+    at = message.msg - settings.rows
     if at >= 0:
         nic_wait = max(message.started - message.posted - settings.overhead_s, 0.0)
         extra = now - message.posted - lone - nic_wait
         queueing = min(message.waited, max(extra, 0.0))
-        spent = state.pool_time[at]
-        spent[OVERHEAD] += settings.overhead_s
-        spent[WIRE] += wire
-        spent[QUEUEING] += queueing
+        spent = pool_time_of(t)
+        spent[at, OVERHEAD] += settings.overhead_s
+        spent[at, WIRE] += wire
+        spent[at, QUEUEING] += queueing
         if message.shared == 1:
-            spent[SERIAL] += serial
-            spent[SHARING] += extra - queueing + nic_wait
+            spent[at, SERIAL] += serial
+            spent[at, SHARING] += extra - queueing + nic_wait
         else:
-            spent[SERIAL] += serial + nic_wait
-            spent[SHARING] += extra - queueing
-    step = state.steps[state.messages[message.msg].step]
+            spent[at, SERIAL] += serial + nic_wait
+            spent[at, SHARING] += extra - queueing
+    step = steps_of(t)[messages_of(t)[message.msg].step]
     step.flows = max(step.flows, 1)
     if message.rho > step.rho:
         step.rho = message.rho
@@ -163,17 +173,18 @@ def arrive_from_network(
         step.port = message.rho_port
         step.peak = message.rho_peak
         step.port_bytes = message.rho_bytes
-    arrive(state, settings, work, message.msg, message.size, now, serial)
+    arrive(t, message.msg, message.size, now, serial)
 
 
 @kernel
-def arrive_locally(state: State, settings: Settings, work: Work, msg: int, size: float, now: float) -> None:
+def arrive_locally(t: Tables, msg: int, size: float, now: float) -> None:
     """Complete a message between two tasks of one host."""
+    settings = settings_of(t)[0]
     serial = size / settings.intra_rate
-    at = msg - work.rows.size
+    at = msg - settings.rows
     if at >= 0:
-        spent = state.pool_time[at]
-        spent[OVERHEAD] += settings.overhead_s
-        spent[WIRE] += settings.intra_latency_s
-        spent[SERIAL] += serial
-    arrive(state, settings, work, msg, size, now, serial)
+        spent = pool_time_of(t)
+        spent[at, OVERHEAD] += settings.overhead_s
+        spent[at, WIRE] += settings.intra_latency_s
+        spent[at, SERIAL] += serial
+    arrive(t, msg, size, now, serial)

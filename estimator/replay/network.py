@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from estimator.replay.layout import PATH_TYPE, PORT_TYPE, Network
+from estimator.replay.layout import PATH_TYPE, PORT_TYPE
+
+
+class Network(NamedTuple):
+    """Ports (one per link direction) and the routes in use."""
+
+    ports: np.ndarray  # PORT_TYPE[ports]
+    paths: np.ndarray  # PATH_TYPE[paths]
+    path_ports: np.ndarray  # i4[...]
 
 
 def network_of(

@@ -17,11 +17,20 @@ from estimator.replay.layout import (
     N_SLOT_FREE,
     PASSED,
     VERSION,
-    Network,
-    Settings,
-    State,
 )
 from estimator.replay.queue_kernel import DELIVER, DRAIN, EARLY, HEAD, LATE, RATE, RIPPLE, TAIL, push
+from estimator.replay.tables import (
+    Tables,
+    counter_of,
+    flight_free_of,
+    flight_of,
+    hops_of,
+    messages_of,
+    path_ports_of,
+    paths_of,
+    ports_of,
+    settings_of,
+)
 from vef.compiled import kernel
 
 # A backlog below this many bytes is an empty queue (rounding of sums of rates over time).
@@ -45,59 +54,60 @@ def is_backlogged(port: Any) -> bool:
 
 
 @kernel
-def mark(net: Network, state: State, index: int, now: float) -> None:
+def mark(t: Tables, index: int, now: float) -> None:
     """Have the port's output shares looked at once all events of this instant are in."""
-    port = net.ports[index]
+    port = ports_of(t)[index]
     if port.first >= 0 and port.dirty == 0:
         port.dirty = 1
-        push(state, now, RIPPLE + 16 * index, 0.0, 0, LATE)
+        push(t, now, RIPPLE + 16 * index, 0.0, 0, LATE)
 
 
 @kernel
-def ripple(net: Network, state: State, settings: Settings, longest: int, index: int, now: float) -> None:
+def ripple(t: Tables, index: int, now: float) -> None:
     """Announce changed output rates to the next hop, where they arrive behind today's backlog."""
-    port = net.ports[index]
+    settings = settings_of(t)[0]
+    port = ports_of(t)[index]
     port.dirty = 0
     settle(port, now)
     share = port.rate / port.inflow if is_backlogged(port) and port.inflow > 0.0 else 1.0
     wait = port.backlog / port.rate
     at = port.first
     while at >= 0:
-        hop = state.hops[at]
+        hop = hops_of(t)[at]
         out = hop.rate * share
         if abs(out - hop.out) > settings.ripple_tolerance * hop.out:
             hop.out = out
-            message = state.flight[at // longest]
+            message = flight_of(t)[at // settings.longest]
             first = min(message.size, settings.packet_bytes)
             reaches = now + wait + first / port.packet_rate + port.latency
-            push(state, reaches, RATE + 16 * (at + 1), out, message.stamp, EARLY)
+            push(t, reaches, RATE + 16 * (at + 1), out, message.stamp, EARLY)
         at = hop.next
     if port.first >= 0 and port.backlog > EMPTY_BYTES and port.inflow < port.rate * (1.0 - 1e-9):
-        state.counter[VERSION] += 1
-        port.version = state.counter[VERSION]
+        counter_of(t)[VERSION] += 1
+        port.version = counter_of(t)[VERSION]
         empty = now + port.backlog / (port.rate - port.inflow)
-        push(state, empty, DRAIN + 16 * index, 0.0, port.version, LATE)
+        push(t, empty, DRAIN + 16 * index, 0.0, port.version, LATE)
 
 
 @kernel
-def link_hop(state: State, port: Any, at: int) -> None:
-    hop = state.hops[at]
+def link_hop(t: Tables, port: Any, at: int) -> None:
+    hop = hops_of(t)[at]
     hop.next = port.first
     hop.prev = -1
     if port.first >= 0:
-        state.hops[port.first].prev = at
+        hops_of(t)[port.first].prev = at
     port.first = at
 
 
 @kernel
-def unlink_hop(state: State, port: Any, at: int) -> None:
-    hop = state.hops[at]
+def unlink_hop(t: Tables, port: Any, at: int) -> None:
+    hop = hops_of(t)[at]
     if hop.prev >= 0:
-        state.hops[hop.prev].next = hop.next
+        hops_of(t)[hop.prev].next = hop.next
     else:
         port.first = hop.next
     if hop.next >= 0:
-        state.hops[hop.next].prev = hop.prev
+        hops_of(t)[hop.next].prev = hop.prev
 
 
 @kernel
@@ -143,11 +153,11 @@ def depart(port: Any) -> None:
 
 
 @kernel
-def take_slot(state: State, msg: int, path: int, size: float, posted: float) -> int:
+def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int:
     """A place for a message that enters the network."""
-    state.counter[N_SLOT_FREE] -= 1
-    slot = state.flight_free[state.counter[N_SLOT_FREE]]
-    message = state.flight[slot]
+    counter_of(t)[N_SLOT_FREE] -= 1
+    slot = flight_free_of(t)[counter_of(t)[N_SLOT_FREE]]
+    message = flight_of(t)[slot]
     message.msg = msg
     message.path = path
     message.size = size
@@ -166,15 +176,14 @@ def take_slot(state: State, msg: int, path: int, size: float, posted: float) -> 
 
 
 @kernel
-def inject(
-    net: Network, state: State, settings: Settings, longest: int, msg: int, path: int, size: float, posted: float
-) -> None:
+def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     """Start a message on its injection port, which is free or will be when it has left the one before."""
-    route = net.paths[path]
-    index = net.path_ports[route.begin]
-    port = net.ports[index]
-    slot = take_slot(state, msg, path, size, posted)
-    message = state.flight[slot]
+    settings = settings_of(t)[0]
+    route = paths_of(t)[path]
+    index = path_ports_of(t)[route.begin]
+    port = ports_of(t)[index]
+    slot = take_slot(t, msg, path, size, posted)
+    message = flight_of(t)[slot]
     ready = posted + settings.overhead_s
     start = max(ready, port.nic_free)
     message.started = start
@@ -190,21 +199,18 @@ def inject(
         message.rho_bytes = port.ep_bytes
         port.max_rho = max(port.max_rho, message.rho)
     if route.hops == 1:
-        push(state, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
+        push(t, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
         return
     for hop in range(route.hops):
-        state.hops[slot * longest + hop].state = ABSENT
-    state.hops[slot * longest + 1].rate = port.rate
+        hops_of(t)[slot * settings.longest + hop].state = ABSENT
+    hops_of(t)[slot * settings.longest + 1].rate = port.rate
     first = min(size, settings.packet_bytes)
-    push(state, start + first / port.packet_rate + port.latency, HEAD + 16 * slot, 0.0, 0, EARLY)
+    push(t, start + first / port.packet_rate + port.latency, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
 @kernel
 def post_to_nic(
-    net: Network,
-    state: State,
-    settings: Settings,
-    longest: int,
+    t: Tables,
     msg: int,
     path: int,
     size: float,
@@ -212,7 +218,8 @@ def post_to_nic(
     source: int,
 ) -> None:
     """Put a message at the end of its host's injection queue."""
-    port = net.ports[net.path_ports[net.paths[path].begin]]
+    settings = settings_of(t)[0]
+    port = ports_of(t)[path_ports_of(t)[paths_of(t)[path].begin]]
     ready = posted + settings.overhead_s
     if port.nic_busy == 0 and port.nic_free <= ready:
         port.ep_start = ready
@@ -226,28 +233,29 @@ def post_to_nic(
     port.ep_bytes += size
     port.ep_flows += 1
     if port.nic_busy == 0:
-        inject(net, state, settings, longest, msg, path, size, posted)
+        inject(t, msg, path, size, posted)
         return
-    state.messages[msg].nic_next = -1
+    messages_of(t)[msg].nic_next = -1
     if port.nic_last >= 0:
-        state.messages[port.nic_last].nic_next = msg
+        messages_of(t)[port.nic_last].nic_next = msg
     else:
         port.nic_first = msg
     port.nic_last = msg
 
 
 @kernel
-def on_head(net: Network, state: State, settings: Settings, longest: int, slot: int, now: float) -> None:
+def on_head(t: Tables, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
-    message = state.flight[slot]
-    route = net.paths[message.path]
+    settings = settings_of(t)[0]
+    message = flight_of(t)[slot]
+    route = paths_of(t)[message.path]
     at = message.head
     message.head = at + 1
     is_last = at + 1 == route.hops
-    index = net.path_ports[route.begin + at]
-    ingress = net.path_ports[route.begin + at - 1]
-    port = net.ports[index]
-    before = net.ports[ingress]
+    index = path_ports_of(t)[route.begin + at]
+    ingress = path_ports_of(t)[route.begin + at - 1]
+    port = ports_of(t)[index]
+    before = ports_of(t)[ingress]
     size = message.size
     first = min(size, settings.packet_bytes)
     settle(port, now)
@@ -265,38 +273,39 @@ def on_head(net: Network, state: State, settings: Settings, longest: int, slot: 
         note_load(message, port, index, now)
         if at > 1:
             depart(before)
-        push(state, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0, EARLY)
+        push(t, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0, EARLY)
         if not was_backlogged:
-            mark(net, state, index, now)
+            mark(t, index, now)
         return
     if at == 1:
         arrives = message.started + size / before.rate + before.latency
-        push(state, arrives, TAIL + 16 * slot, 0.0, 0, EARLY)
-    hop = state.hops[slot * longest + at]
+        push(t, arrives, TAIL + 16 * slot, 0.0, 0, EARLY)
+    hop = hops_of(t)[slot * settings.longest + at]
     port.inflow += hop.rate
     port.members += 1
     hop.counted = 0.0
     hop.updated = now
     hop.state = FLOWING
     if is_backlogged(port):
-        mark(net, state, index, now)
+        mark(t, index, now)
     if not is_last:
-        link_hop(state, port, slot * longest + at)
+        link_hop(t, port, slot * settings.longest + at)
         hop.out = hop.rate * port.rate / port.inflow if is_backlogged(port) else hop.rate
-        state.hops[slot * longest + at + 1].rate = hop.out
-        push(state, reaches, HEAD + 16 * slot, 0.0, 0, EARLY)
+        hops_of(t)[slot * settings.longest + at + 1].rate = hop.out
+        push(t, reaches, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
 @kernel
-def on_tail(net: Network, state: State, settings: Settings, longest: int, slot: int, now: float) -> None:
+def on_tail(t: Tables, slot: int, now: float) -> None:
     """The last packet of a message has wholly arrived at a port."""
-    message = state.flight[slot]
-    route = net.paths[message.path]
+    settings = settings_of(t)[0]
+    message = flight_of(t)[slot]
+    route = paths_of(t)[message.path]
     at = message.tail
     message.tail = at + 1
-    index = net.path_ports[route.begin + at]
-    port = net.ports[index]
-    hop = state.hops[slot * longest + at]
+    index = path_ports_of(t)[route.begin + at]
+    port = ports_of(t)[index]
+    hop = hops_of(t)[slot * settings.longest + at]
     settle(port, now)
     was_backlogged = is_backlogged(port)
     rest = message.size - hop.counted - hop.rate * (now - hop.updated)
@@ -308,35 +317,34 @@ def on_tail(net: Network, state: State, settings: Settings, longest: int, slot: 
     hop.state = PASSED
     note_load(message, port, index, now)
     if at > 1:
-        depart(net.ports[net.path_ports[route.begin + at - 1]])
+        depart(ports_of(t)[path_ports_of(t)[route.begin + at - 1]])
     first = min(message.size, settings.packet_bytes)
     ahead = max(port.backlog - first, 0.0)
     leaves = now + ahead / port.rate + first / port.packet_rate + port.latency
     if at + 1 < route.hops:
-        unlink_hop(state, port, slot * longest + at)
-        push(state, leaves, TAIL + 16 * slot, 0.0, 0, EARLY)
+        unlink_hop(t, port, slot * settings.longest + at)
+        push(t, leaves, TAIL + 16 * slot, 0.0, 0, EARLY)
     else:
-        push(state, leaves, DELIVER + 16 * slot, 0.0, 0, EARLY)
+        push(t, leaves, DELIVER + 16 * slot, 0.0, 0, EARLY)
     if was_backlogged or is_backlogged(port):
-        mark(net, state, index, now)
+        mark(t, index, now)
 
 
 @kernel
-def on_rate(
-    net: Network, state: State, longest: int, at: int, rate_in: float, stamp: int, now: float
-) -> None:
+def on_rate(t: Tables, at: int, rate_in: float, stamp: int, now: float) -> None:
     """A message's inflow into a port changes."""
-    slot = at // longest
-    message = state.flight[slot]
-    hop = state.hops[at]
+    settings = settings_of(t)[0]
+    slot = at // settings.longest
+    message = flight_of(t)[slot]
+    hop = hops_of(t)[at]
     if message.stamp != stamp or hop.state == PASSED:
         return
     if hop.state == FLOWING:
-        index = net.path_ports[net.paths[message.path].begin + at - slot * longest]
-        port = net.ports[index]
+        index = path_ports_of(t)[paths_of(t)[message.path].begin + at - slot * settings.longest]
+        port = ports_of(t)[index]
         settle(port, now)
         hop.counted += hop.rate * (now - hop.updated)
         hop.updated = now
         port.inflow += rate_in - hop.rate
-        mark(net, state, index, now)
+        mark(t, index, now)
     hop.rate = rate_in

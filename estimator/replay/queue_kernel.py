@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 
-from estimator.replay.layout import N_EVENT_FREE, N_HEAP, SEQUENCE, State
+from estimator.replay.layout import N_EVENT_FREE, N_HEAP, SEQUENCE
+from estimator.replay.tables import (
+    Tables,
+    counter_of,
+    event_free_of,
+    events_of,
+    heap_of,
+)
 from vef.compiled import kernel
 
 # Events closer than this (0.11 ps) count as simultaneous, so that rounding never decides a tie.
@@ -17,13 +24,13 @@ EARLY, LATE = 0.0, 0.5
 
 
 @kernel
-def push(state: State, time: float, code: int, value: float, stamp: int, late: float) -> None:
+def push(t: Tables, time: float, code: int, value: float, stamp: int, late: float) -> None:
     """Add an event; a `late` one comes after all others of its instant."""
-    counter = state.counter
-    heap = state.heap
+    counter = counter_of(t)
+    heap = heap_of(t)
     counter[N_EVENT_FREE] -= 1
-    slot = state.event_free[counter[N_EVENT_FREE]]
-    event = state.events[slot]
+    slot = event_free_of(t)[counter[N_EVENT_FREE]]
+    event = events_of(t)[slot]
     event.time = time
     event.code = code
     event.value = value
@@ -46,12 +53,12 @@ def push(state: State, time: float, code: int, value: float, stamp: int, late: f
 
 
 @kernel
-def pop(state: State) -> int:
+def pop(t: Tables) -> int:
     """Remove the earliest event; its slot stays readable until the next push."""
-    counter = state.counter
-    heap = state.heap
+    counter = counter_of(t)
+    heap = heap_of(t)
     result = heap[0].slot
-    state.event_free[counter[N_EVENT_FREE]] = result
+    event_free_of(t)[counter[N_EVENT_FREE]] = result
     counter[N_EVENT_FREE] += 1
     n = counter[N_HEAP] - 1
     counter[N_HEAP] = n
