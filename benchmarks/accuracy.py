@@ -1,0 +1,129 @@
+"""How far a model is off: run it on scenarios of a packet-level simulator and compare.
+
+    python benchmarks/accuracy.py DIR [--model segmented] [--json]
+
+DIR holds scenario files (see estimator.scenario), also in subfolders. Prints, per family, the median, the 90th
+percentile and the worst of the relative error of the makespan and of the mean message latency, its mean with sign,
+and the error per message, each also for the scenarios that are marked "run G5" and for those that are not.
+Scenarios with background traffic are counted and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from estimator.scenario import Scenario, ScenarioError, load_scenario, run_scenario
+
+
+def compare(task: tuple[str, str]) -> dict[str, Any] | str:
+    """Relative errors of one scenario, or why there are none."""
+    path, model = task
+    try:
+        scenario = load_scenario(path)
+        outcome = run_scenario(scenario, model)
+    except ScenarioError as error:
+        return str(error)
+    expected = scenario.reference
+    return {
+        "family": family_of(scenario),
+        "name": scenario.name,
+        "makespan": outcome.makespan_s * 1e9 / expected["makespan_ns"] - 1.0,
+        "mean_latency": outcome.mean_latency_s * 1e9 / expected["mean_latency_ns"] - 1.0,
+        "per_message": per_message_error(scenario, outcome.posted_s, outcome.arrived_s),
+        "marked": outcome.run_g5,
+    }
+
+
+def family_of(scenario: Scenario) -> str:
+    """The file's family; c is split by background."""
+    return f"{scenario.family}_background" if scenario.has_background else scenario.family
+
+
+def per_message_error(scenario: Scenario, posted: np.ndarray, arrived: np.ndarray) -> float:
+    """Mean relative error of the messages' latencies; nan without the simulator's detail."""
+    finish = scenario.reference.get("messages", {}).get("finish_ns")
+    start = scenario.reference.get("messages", {}).get("start_ns")
+    if not finish or not start or len(finish) != len(arrived):
+        return float("nan")
+    expected = np.array(finish, float) - np.array(start, float)
+    return float(np.mean(np.abs((arrived - posted) * 1e9 / expected - 1.0)))
+
+
+def statistics(errors: list[float]) -> dict[str, float] | None:
+    """Median, 90th percentile and worst of the absolute error, and the mean with sign."""
+    known = np.array([error for error in errors if not np.isnan(error)])
+    if not known.size:
+        return None
+    size = np.abs(known)
+    return {
+        "median": float(np.median(size)),
+        "p90": float(np.quantile(size, 0.9)),
+        "worst": float(size.max()),
+        "mean_signed": float(known.mean()),
+    }
+
+
+def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of one family."""
+    found: dict[str, Any] = {"count": len(rows)}
+    for name in ("makespan", "mean_latency", "per_message"):
+        found[name] = statistics([row[name] for row in rows])
+    for name, chosen in (("marked", True), ("unmarked", False)):
+        own = [row for row in rows if row["marked"] == chosen]
+        found[name] = {
+            "count": len(own),
+            "makespan": statistics([row["makespan"] for row in own]),
+            "mean_latency": statistics([row["mean_latency"] for row in own]),
+            "off_by_more_than_10_percent": sum(
+                max(abs(row["makespan"]), abs(row["mean_latency"])) > 0.1 for row in own
+            ),
+        }
+    return found
+
+
+def show(families: dict[str, Any], left_out: int) -> None:
+    """Print the table for people."""
+    print(f"{'family':<14}{'files':>6}{'marked':>8}   makespan med / p90 / worst     mean latency med / p90 / worst")
+    for name, family in families.items():
+        cells = "".join(
+            f"{100 * family[key]['median']:>9.3f}{100 * family[key]['p90']:>9.3f}{100 * family[key]['worst']:>9.3f} %"
+            for key in ("makespan", "mean_latency")
+        )
+        print(f"{name:<14}{family['count']:>6}{family['marked']['count']:>8}{cells}")
+    if left_out:
+        print(f"{left_out} scenarios left out (background traffic, or no messages)", file=sys.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("dir", type=Path)
+    parser.add_argument("--model", default="segmented")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    files = sorted(path for path in options.dir.rglob("*.json*") if path.is_file())
+    if not files:
+        print(f"error: no scenario files (*.json, *.json.gz) in {options.dir}", file=sys.stderr)
+        return 2
+    compare((str(files[0]), options.model))  # compiles once, before the workers start
+    with ProcessPoolExecutor() as pool:
+        results = list(pool.map(compare, [(str(path), options.model) for path in files], chunksize=8))
+    rows = [result for result in results if isinstance(result, dict)]
+    names = sorted({row["family"] for row in rows})
+    families = {name: summarise([row for row in rows if row["family"] == name]) for name in names}
+    left_out = len(results) - len(rows)
+    if options.json:
+        json.dump({"model": options.model, "families": families, "left_out": left_out}, sys.stdout, indent=1)
+    else:
+        show(families, left_out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
