@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.background import Stream, random_waits
 from estimator.estimate import MODELS, RIPPLE_TOLERANCE
 from estimator.formulas import ModelParameters, regime_codes
 from estimator.replay import layout
@@ -26,6 +27,9 @@ from estimator.replay.network import Network, network_of
 
 NANOSECOND = 1e-9
 BYTES_PER_S_PER_GBPS = 1e9 / 8
+
+# A probe is sent when the background fills its paths.
+PROBE_AT_NS = 100_000
 
 
 class ScenarioError(ValueError):
@@ -43,7 +47,8 @@ class Scenario:
     paths : ports of each route, CSR
     work : the messages as a workload; message i is message i of the file
     overhead_s, packet_bytes : float
-    has_background : whether other traffic shares the links
+    streams : background traffic, one per path
+    own_rho : load of the scenario's own traffic, where it is random
     reference : `result` of the file, may be empty
     """
 
@@ -56,7 +61,8 @@ class Scenario:
     work: Work
     overhead_s: float
     packet_bytes: float
-    has_background: bool
+    streams: tuple[Stream, ...]
+    own_rho: float
     reference: Mapping[str, Any]
 
     @property
@@ -108,9 +114,12 @@ def _read(name: str, content: Mapping[str, Any]) -> Scenario:
             port_of[ends] = len(rate)
             rate.append(link["gbps"] * BYTES_PER_S_PER_GBPS)
             latency.append(link["latency_ns"] * NANOSECOND)
-    nodes = content["routing"]["paths"]
+    nodes = list(content["routing"]["paths"])
+    if not content["messages"]:
+        nodes.append(content["params"]["probe"]["path"])
     route_of = {(path[0], path[-1]): index for index, path in enumerate(nodes)}
     hops = [port_of[ends] for path in nodes for ends in zip(path[:-1], path[1:], strict=True)]
+    messages = content["messages"] or _probe(content)
     return Scenario(
         name=content.get("name", name),
         family=content.get("family", ""),
@@ -118,12 +127,34 @@ def _read(name: str, content: Mapping[str, Any]) -> Scenario:
         latency=np.array(latency),
         path_ptr=np.cumsum([0, *(len(path) - 1 for path in nodes)]),
         path_ports=np.array(hops, np.int32),
-        work=_messages_as_work(content["messages"], route_of),
+        work=_messages_as_work(messages, route_of),
         overhead_s=content.get("alpha_ns", 0) * NANOSECOND,
         packet_bytes=float(content["mtu_bytes"]),
-        has_background=bool(content.get("background")),
+        streams=tuple(stream for entry in content.get("background", ()) for stream in _streams(entry, port_of)),
+        own_rho=content.get("params", {}).get("probe", {}).get("load", 0.0),
         reference=content.get("result", {}),
     )
+
+
+def _probe(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """One message that stands for many at random times."""
+    probe = content["params"]["probe"]
+    return [{"id": 0, "src": probe["src"], "dst": probe["dst"], "bytes": probe["bytes"], "ready": PROBE_AT_NS}]
+
+
+def _streams(entry: Mapping[str, Any], port_of: Mapping[tuple[int, int], int]) -> list[Stream]:
+    """Background sources: `load` of `ref_gbps` in all, in equal parts over `paths`."""
+    rate = entry["load"] * entry["ref_gbps"] * BYTES_PER_S_PER_GBPS / len(entry["paths"])
+    return [
+        Stream(
+            ports=np.array([port_of[ends] for ends in zip(path[:-1], path[1:], strict=True)], np.int32),
+            rate=rate,
+            unit_bytes=float(entry["bytes"]),
+            cv_sq=float(entry.get("ca2", 1.0)),
+            burst=int(entry.get("burst", 0)),
+        )
+        for path in entry["paths"]
+    ]
 
 
 def _messages_as_work(messages: list[Mapping[str, Any]], route_of: Mapping[tuple[int, int], int]) -> Work:
@@ -166,18 +197,14 @@ def _messages_as_work(messages: list[Mapping[str, Any]], route_of: Mapping[tuple
     )
 
 
-def run_scenario(
-    scenario: Scenario, model: str = "segmented", parameters: ModelParameters | None = None
-) -> Outcome:
+def run_scenario(scenario: Scenario, model: str = "segmented", parameters: ModelParameters | None = None) -> Outcome:
     """Run a model on a scenario.
 
     Raises
     ------
     ScenarioError
-        When it has no messages, or background traffic.
+        When it has no messages.
     """
-    if scenario.has_background:
-        raise ScenarioError(f"{scenario.name}: background traffic is not modelled")
     if not scenario.messages:
         raise ScenarioError(f"{scenario.name}: no messages")
     parameters = parameters or ModelParameters()
@@ -194,7 +221,15 @@ def run_scenario(
         service_cv_sq=parameters.service_cv_sq,
         wait_factor=parameters.multihop_safety_factor,
     )
-    replay = run_replay(_network(scenario), scenario.work, settings)
+    network = _network(scenario)
+    routes = len(scenario.path_ptr) - 1
+    replay = run_replay(
+        network,
+        scenario.work,
+        settings,
+        stream_paths=np.arange(routes, routes + len(scenario.streams), dtype=np.int32),
+        stream_rates=np.array([stream.rate for stream in scenario.streams]),
+    )
     posted, arrived = replay.messages["posted"], replay.messages["arrived"]
     rho = replay.steps["rho"]
     overflow = replay.steps["peak"] > parameters.buffer_size_bytes
@@ -208,4 +243,9 @@ def run_scenario(
 
 
 def _network(scenario: Scenario) -> Network:
-    return network_of(scenario.rate, scenario.rate, scenario.latency, scenario.path_ptr, scenario.path_ports)
+    """Ports and routes, those of the background behind the scenario's own."""
+    ptr = np.append(scenario.path_ptr, scenario.path_ptr[-1] + np.cumsum([len(s.ports) for s in scenario.streams]))
+    ports = np.concatenate([scenario.path_ports, *(stream.ports for stream in scenario.streams)])
+    network = network_of(scenario.rate, scenario.rate, scenario.latency, ptr.astype(np.int64), ports)
+    network.ports["random_wait"] = random_waits(scenario.rate, scenario.streams, scenario.own_rho)
+    return network

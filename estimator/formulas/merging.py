@@ -42,7 +42,7 @@ def merged_cv_sq(rates: Sequence[float] | Values, cv_sqs: Sequence[float] | Valu
     """
     shares = as_array(rates) / as_array(rates).sum()
     spread = 1 / (shares**2).sum()
-    weight = 1 / (1 + 2 * (1 - rho) ** 2 * (spread - 1))
+    weight = 1 / (1 + 4 * (1 - rho) ** 2 * (spread - 1))
     return float(1 - weight + weight * (shares * as_array(cv_sqs)).sum())
 
 

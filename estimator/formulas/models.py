@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from estimator.formulas.empirical import empirical
+from estimator.formulas.empirical import CorrectionFactor, empirical
 from estimator.formulas.latency import PortLoad, alpha_beta, segmented_on_path, with_waits, worst_shared_s
 from estimator.formulas.parameters import ModelParameters
 from estimator.formulas.queueing import kingman_wait, md1_wait, mg1_wait, mm1_wait
@@ -54,9 +54,10 @@ def _static_model(
 
 
 def _empirical_model(
-    size_bytes: Values, alpha_s: Values, beta: Values, ports: Sequence[PortLoad], _params: ModelParameters
+    size_bytes: Values, alpha_s: Values, beta: Values, ports: Sequence[PortLoad], params: ModelParameters
 ) -> Result:
-    return empirical(size_bytes, alpha_s, beta, ports)
+    factor = CorrectionFactor(params.empirical_flow_exponent, params.empirical_load_exponent)
+    return empirical(size_bytes, alpha_s, beta, ports, factor)
 
 
 MODELS: Mapping[str, LatencyModel] = {

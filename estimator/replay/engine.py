@@ -93,17 +93,28 @@ class Replay:
 
 
 def run_replay(
-    net: Network, work: Work, settings: Settings, *, progress: Callable[[int], None] | None = None
+    net: Network,
+    work: Work,
+    settings: Settings,
+    *,
+    stream_paths: NDArray[np.int32] | None = None,
+    stream_rates: NDArray[np.float64] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Replay:
     """Replay a workload over a network, whose port table then holds the ports' statistics.
 
     Parameters
     ----------
+    stream_paths, stream_rates : int32, float64 [streams], background flows: path, and bytes/s
     progress : called now and then with the number of messages delivered so far
     """
-    from estimator.replay.loop_kernel import run_loop
+    from estimator.replay.loop_kernel import run_loop, start_streams
 
     tables = _new_tables(net, work, settings)
+    if stream_paths is not None and stream_rates is not None:
+        _extend_flight(tables, stream_paths.size + int(tables["settings"]["burst_posts"][0]) + 1024)
+        _grow(tables)
+        start_streams(_addresses(tables), stream_paths, stream_rates)
     while True:
         _grow(tables)
         if run_loop(_addresses(tables), BUDGET) == DONE:

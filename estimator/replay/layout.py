@@ -54,8 +54,10 @@ PORT_TYPE = np.dtype(
         ("nic_first", "i8"),  # queue of posted messages
         ("nic_last", "i8"),
         ("version", "i8"),  # of the pending drain event
+        ("random_wait", "f8"),  # mean wait behind random background at an empty port
         ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
         ("members", "i4"),  # messages whose inflow makes it up
+        ("streams", "i4"),  # of them, endless background flows
         ("first", "i4"),  # first message-hop of the inflow list
         ("present", "i4"),  # messages between first arrival and departure
         ("ep_source", "i4"),  # first ingress
@@ -111,6 +113,7 @@ HOP_TYPE = np.dtype(
         ("counted", "f8"),  # bytes of it already in the port's backlog
         ("updated", "f8"),
         ("out", "f8"),  # rate announced to the next hop
+        ("extra", "f8"),  # random wait of its head, which its tail has too
         ("next", "i4"),
         ("prev", "i4"),
         ("state", "u1"),  # ABSENT, FLOWING or PASSED

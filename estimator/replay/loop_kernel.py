@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from estimator.replay.closed_kernel import on_sample, release
 from estimator.replay.fluid_kernel import refill
 from estimator.replay.layout import (
@@ -19,7 +22,7 @@ from estimator.replay.layout import (
     READY_LAST,
 )
 from estimator.replay.message_kernel import arrive_from_network, arrive_locally
-from estimator.replay.port_kernel import depart, inject, on_head, on_rate, on_tail, ripple
+from estimator.replay.port_kernel import depart, inject, on_head, on_rate, on_tail, ripple, start_stream
 from estimator.replay.queue_kernel import (
     DELIVER,
     DRAIN,
@@ -118,6 +121,13 @@ def has_room(t: Tables) -> bool:
 
 
 @kernel
+def start_streams(t: Tables, paths: NDArray[np.int32], rates: NDArray[np.float64]) -> None:
+    """Start the background flows."""
+    for index in range(paths.size):
+        start_stream(t, paths[index], rates[index])
+
+
+@kernel
 def run_loop(t: Tables, budget: int) -> int:
     """Run until done (DONE), until a table has to grow or `budget` events are over (GROW)."""
     settings = settings_of(t)[0]
@@ -147,7 +157,7 @@ def run_loop(t: Tables, budget: int) -> int:
         ref = event.code >> 4
         clock_of(t)[0] = now
         if kind == HEAD:
-            first_hop = flight_of(t)[ref].head == 1
+            first_hop = flight_of(t)[ref].head == 1 and flight_of(t)[ref].size < np.inf
             index = path_ports_of(t)[paths_of(t)[flight_of(t)[ref].path].begin]
             on_head(t, ref, now)
             if first_hop:

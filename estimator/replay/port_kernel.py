@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from estimator.replay.layout import (
     ABSENT,
     FLOWING,
@@ -113,14 +115,14 @@ def unlink_hop(t: Tables, port: Any, at: int) -> None:
 @kernel
 def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
     """A message's head is at the port: start or continue the port's busy period."""
-    if port.members == 0 and port.backlog <= EMPTY_BYTES:
+    if port.members == port.streams and port.backlog <= EMPTY_BYTES:
         port.ep_start = first_bit
         port.ep_bytes = 0.0
         port.ep_source = ingress
-        port.ep_merging = 0
+        port.ep_merging = 1 if port.streams > 0 else 0
         port.ep_flows = 0
         port.ep_peak = 0.0
-        port.present = 0
+        port.present = port.streams
     elif port.ep_source != ingress:
         port.ep_merging = 1
     port.present += 1
@@ -244,6 +246,18 @@ def post_to_nic(
 
 
 @kernel
+def start_stream(t: Tables, path: int, rate: float) -> None:
+    """Let an endless background flow of this rate begin at time 0."""
+    longest = settings_of(t)[0].longest
+    slot = take_slot(t, -1, path, np.inf, 0.0)
+    route = paths_of(t)[path]
+    for hop in range(route.hops):
+        hops_of(t)[slot * longest + hop].state = ABSENT
+    hops_of(t)[slot * longest + 1].rate = rate
+    push(t, ports_of(t)[path_ports_of(t)[route.begin]].latency, HEAD + 16 * slot, 0.0, 0, EARLY)
+
+
+@kernel
 def on_head(t: Tables, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
     settings = settings_of(t)[0]
@@ -260,7 +274,8 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     first = min(size, settings.packet_bytes)
     settle(port, now)
     enter_episode(port, ingress, now - first / before.packet_rate)
-    wait = port.backlog / port.rate
+    extra = port.random_wait if port.backlog <= EMPTY_BYTES else 0.0
+    wait = port.backlog / port.rate + extra
     message.waited += wait
     reaches = now + wait + first / port.packet_rate + port.latency
     if size <= settings.packet_bytes:
@@ -277,14 +292,16 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         if not was_backlogged:
             mark(t, index, now)
         return
-    if at == 1:
+    if at == 1 and size < np.inf:
         arrives = message.started + size / before.rate + before.latency
         push(t, arrives, TAIL + 16 * slot, 0.0, 0, EARLY)
     hop = hops_of(t)[slot * settings.longest + at]
     port.inflow += hop.rate
     port.members += 1
+    port.streams += 1 if size == np.inf else 0
     hop.counted = 0.0
     hop.updated = now
+    hop.extra = extra
     hop.state = FLOWING
     if is_backlogged(port):
         mark(t, index, now)
@@ -320,7 +337,7 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
         depart(ports_of(t)[path_ports_of(t)[route.begin + at - 1]])
     first = min(message.size, settings.packet_bytes)
     ahead = max(port.backlog - first, 0.0)
-    leaves = now + ahead / port.rate + first / port.packet_rate + port.latency
+    leaves = now + ahead / port.rate + first / port.packet_rate + port.latency + hop.extra
     if at + 1 < route.hops:
         unlink_hop(t, port, slot * settings.longest + at)
         push(t, leaves, TAIL + 16 * slot, 0.0, 0, EARLY)

@@ -1,0 +1,86 @@
+"""Traffic of others on the same links: a steady inflow at the ports, and the random wait behind its packets.
+
+The inflow is an endless flow in the port model, so it shares a saturated port and thins out behind it. What it
+adds at random is the mean wait of an arrival that finds the port otherwise empty, `random_wait_s`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+POISSON, PERIODIC = "poisson", "periodic"
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Background traffic along one path.
+
+    Attributes
+    ----------
+    ports : int32[hops], from the injection port on
+    rate : float, bytes/s
+    unit_bytes : float, what its arrivals bring, a packet or a message
+    cv_sq : float, squared coefficient of variation of the times between arrivals
+    burst : int, 0 for random arrivals; n for n units at once every period
+    """
+
+    ports: NDArray[np.int32]
+    rate: float
+    unit_bytes: float
+    cv_sq: float = 1.0
+    burst: int = 0
+
+
+def observed_wait_s(rho: float, unit_s: float, cv_sq: float = 1.0, burst: int = 0, own_rho: float = 0.0) -> float:
+    """Mean wait of a random arrival at a port whose background has load rho, in seconds.
+
+    Random arrivals: (ρ c² + ρ_own) τ / (2 (1 − ρ − ρ_own)), the wait in M^[X]/D/1 that an arrival from outside
+    sees (Pollaczek–Khinchine with batches; c² = 1 is M/D/1), ρ_own the load of the observer's own traffic.
+    Periodic bursts of n units: the time average of the work, ρ n τ / 2 (exact for ρ < 1).
+
+    Parameters
+    ----------
+    rho : load of the background, below 1
+    unit_s : time that the port serves one unit, τ
+    """
+    if burst:
+        return rho * burst * unit_s / 2.0
+    total = min(rho + own_rho, 0.99)
+    return (rho * cv_sq + own_rho) * unit_s / (2.0 * (1.0 - total))
+
+
+def random_waits(rate: NDArray[np.float64], streams: Sequence[Stream], own_rho: float = 0.0) -> NDArray[np.float64]:
+    """Random wait at every port, s: what merging there adds to the waits of the links that feed it.
+
+    B(ρ) − Σ (ρ_i/ρ) B(ρ_i) over the ingress links i, with B the wait of a single queue: a tree of equal links waits
+    in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. An
+    injection port has none, and none is given where the background alone saturates a port (then it queues anyway).
+
+    Parameters
+    ----------
+    rate : float64[ports], bytes/s
+    own_rho : load of the observed traffic itself, if it is random too
+    """
+    waits = np.zeros(len(rate))
+    load: dict[int, dict[int, float]] = {}
+    shape: dict[int, Stream] = {}
+    for stream in streams:
+        for ingress, port in zip(stream.ports[:-1].tolist(), stream.ports[1:].tolist(), strict=True):
+            feeding = load.setdefault(port, {})
+            feeding[ingress] = feeding.get(ingress, 0.0) + stream.rate / rate[port]
+            shape[port] = stream
+    for port, feeding in load.items():
+        rho, stream = sum(feeding.values()), shape[port]
+        if rho >= 1.0:
+            continue
+        unit_s = stream.unit_bytes / rate[port]
+        alone = sum(
+            own / rho * observed_wait_s(own, unit_s, min(stream.cv_sq, 1.0), 1 if stream.burst else 0)
+            for own in feeding.values()
+        )
+        waits[port] = max(observed_wait_s(rho, unit_s, stream.cv_sq, stream.burst, own_rho) - alone, 0.0)
+    return waits
