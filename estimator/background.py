@@ -26,6 +26,7 @@ class Stream:
     unit_bytes : float, what its arrivals bring, a packet or a message
     cv_sq : float, squared coefficient of variation of the times between arrivals
     burst : int, 0 for random arrivals; n for n units at once every period
+    peak : float, rate while it is on, in multiples of the port's; inf for batches at one instant
     """
 
     ports: NDArray[np.int32]
@@ -33,31 +34,39 @@ class Stream:
     unit_bytes: float
     cv_sq: float = 1.0
     burst: int = 0
+    peak: float = np.inf
 
 
-def observed_wait_s(rho: float, unit_s: float, cv_sq: float = 1.0, burst: int = 0, own_rho: float = 0.0) -> float:
+def observed_wait_s(
+    rho: float, unit_s: float, cv_sq: float = 1.0, burst: int = 0, peak: float = np.inf, own_rho: float = 0.0
+) -> float:
     """Mean wait of a random arrival at a port whose background has load rho, in seconds.
 
-    Random arrivals: (ρ c² + ρ_own) τ / (2 (1 − ρ − ρ_own)), the wait in M^[X]/D/1 that an arrival from outside
-    sees (Pollaczek–Khinchine with batches; c² = 1 is M/D/1), ρ_own the load of the observer's own traffic.
+    Random arrivals: (ρ (1 + (c²−1) p) + ρ_own) τ / (2 (1 − ρ − ρ_own)). With p = 1 this is M^[X]/D/1 as an arrival
+    from outside sees it (Pollaczek–Khinchine with batches; c² = 1 is M/D/1). Bursts that arrive at `peak` = h times
+    the port's rate, not at one instant, count p = (h−1)/(h−ρ): the mean content of a fluid queue with one
+    exponential on/off source, E[V] = ρ T_on (h−1)(h−ρ)/(h(1−ρ)), and c² = 1 + 2 h T_on/τ (1−ρ/h)² of its arrivals.
     Periodic bursts of n units: the time average of the work, ρ n τ / 2 (exact for ρ < 1).
 
     Parameters
     ----------
     rho : load of the background, below 1
     unit_s : time that the port serves one unit, τ
+    own_rho : load of the observer's own traffic, where that is random too
     """
     if burst:
         return rho * burst * unit_s / 2.0
     total = min(rho + own_rho, 0.99)
-    return (rho * cv_sq + own_rho) * unit_s / (2.0 * (1.0 - total))
+    spread = 1.0 if np.isinf(peak) else (peak - 1.0) / (peak - rho)
+    return (rho * (1.0 + (cv_sq - 1.0) * spread) + own_rho) * unit_s / (2.0 * (1.0 - total))
 
 
 def random_waits(rate: NDArray[np.float64], streams: Sequence[Stream], own_rho: float = 0.0) -> NDArray[np.float64]:
     """Random wait at every port, s: what merging there adds to the waits of the links that feed it.
 
     B(ρ) − Σ (ρ_i/ρ) B(ρ_i) over the ingress links i, with B the wait of a single queue: a tree of equal links waits
-    in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. An
+    in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. The share
+    s of a process that one link carries has c² = 1 + s (c²−1), as by random splitting (Whitt 1983). An
     injection port has none, and none is given where the background alone saturates a port (then it queues anyway).
 
     Parameters
@@ -78,9 +87,11 @@ def random_waits(rate: NDArray[np.float64], streams: Sequence[Stream], own_rho: 
         if rho >= 1.0:
             continue
         unit_s = stream.unit_bytes / rate[port]
-        alone = sum(
-            own / rho * observed_wait_s(own, unit_s, min(stream.cv_sq, 1.0), 1 if stream.burst else 0)
-            for own in feeding.values()
-        )
-        waits[port] = max(observed_wait_s(rho, unit_s, stream.cv_sq, stream.burst, own_rho) - alone, 0.0)
+        alone = 0.0
+        for own in feeding.values():
+            share = own / rho
+            cv_sq = 1.0 + share * (stream.cv_sq - 1.0)
+            alone += share * observed_wait_s(own, unit_s, cv_sq, round(share * stream.burst), stream.peak)
+        together = observed_wait_s(rho, unit_s, stream.cv_sq, stream.burst, stream.peak, own_rho)
+        waits[port] = max(together - alone, 0.0)
     return waits

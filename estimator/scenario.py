@@ -152,6 +152,7 @@ def _streams(entry: Mapping[str, Any], port_of: Mapping[tuple[int, int], int]) -
             unit_bytes=float(entry["bytes"]),
             cv_sq=float(entry.get("ca2", 1.0)),
             burst=int(entry.get("burst", 0)),
+            peak=float(entry.get("peak", np.inf)),
         )
         for path in entry["paths"]
     ]

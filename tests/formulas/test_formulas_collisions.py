@@ -40,6 +40,7 @@ def test_quantiles_and_many_flows() -> None:
     assert busiest_path_quantile(8, 1, 0.5) == 8
     cdf = busiest_path_cdf(1000, 64)
     assert (np.diff(cdf) >= 0).all()
+    assert cdf[-1] == pytest.approx(1, abs=1e-14)
     for probability in (0.05, 0.5, 0.95):
         c = busiest_path_quantile(1000, 64, probability)
         assert cdf[c - 1] < probability <= cdf[c]

@@ -46,6 +46,8 @@ def test_merging_limits() -> None:
     assert merged_cv_sq([1, 2, 3], [1, 1, 1], 0.4) == pytest.approx(1)
     assert merged_cv_sq([1.0] * 10_000, [4.0] * 10_000, 0.1) == pytest.approx(1, abs=1e-3)
     assert merged_cv_sq([1.0, 1.0], [4.0, 2.0], 1.0) == pytest.approx(3)
+    # Two equal streams at half load: v = 2, so w = 1/(1 + 4/4) = 1/2, half way from Poisson to c² = 4.
+    assert merged_cv_sq([1.0, 1.0], [4.0, 4.0], 0.5) == pytest.approx(2.5)
 
 
 def halved(rho: float, levels: int) -> list[float]:

@@ -86,6 +86,9 @@ def test_waits_at_three_quarters(name: str, wait_in_services: float) -> None:
 def test_empirical_divides_by_the_flows_until_it_is_fitted() -> None:
     ports = [port(8, 0.9, 8e6)]
     assert MODELS["empirical"](1e6, ALPHA, BETA, ports, DEFAULT) == pytest.approx(8 * (ALPHA + 1e6 / BETA))
+    fitted = DEFAULT.replaced(empirical_flow_exponent="0.5", empirical_load_exponent="4")
+    fitted_time = 8**0.5 * (1 + 0.9 * 7 / 8) ** 4 * (ALPHA + 1e-3 / 50)
+    assert MODELS["empirical"](1e6, ALPHA, BETA, ports, fitted) == pytest.approx(fitted_time)
     weak = empirical(1e6, ALPHA, BETA, ports, CorrectionFactor(0.1, 0.0))
     assert weak == pytest.approx(ALPHA + 8e6 / BETA)
     strong = empirical(1e6, ALPHA, BETA, ports, CorrectionFactor(1.0, 2.0))

@@ -63,7 +63,8 @@ def test_equal_flows_take_the_bottlenecks_time(network: tuple[list[list[int]], l
 @given(networks(), st.data())
 def test_unequal_flows(network: tuple[list[list[int]], list[float]], data: st.DataObject) -> None:
     routes, capacity = network
-    sizes = np.array(data.draw(st.lists(st.floats(0, 100), min_size=len(routes), max_size=len(routes))))
+    size = st.one_of(st.just(0.0), st.floats(1e-3, 100))
+    sizes = np.array(data.draw(st.lists(size, min_size=len(routes), max_size=len(routes))))
     starts = np.array(data.draw(st.lists(st.floats(0, 10), min_size=len(routes), max_size=len(routes))))
     together = fluid_finish_times(sizes, routes, capacity)
     assert bottleneck_time(link_sums(routes, sizes), capacity) <= together.max() * (1 + 1e-9)
