@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
-POISSON, PERIODIC = "poisson", "periodic"
+from estimator.topology import Background, ConfigError, Fabric
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +96,68 @@ def random_waits(rate: NDArray[np.float64], streams: Sequence[Stream], own_rho: 
         together = observed_wait_s(rho, unit_s, stream.cv_sq, stream.burst, stream.peak, own_rho)
         waits[port] = max(together - alone, 0.0)
     return waits
+
+
+def parse_background(text: str) -> Background:
+    """Read `PORTS=RHO`, such as `leaf*->spine*=0.3`.
+
+    Raises
+    ------
+    ConfigError
+        When there is no load, or not one from 0 to below 1.
+    """
+    ports, _, rho = text.rpartition("=")
+    try:
+        load = float(rho)
+    except ValueError:
+        load = -1.0
+    if not ports or not 0.0 <= load < 1.0:
+        raise ConfigError(
+            "--background", None, f"background '{text}'", "PORTS=RHO with 0 <= RHO < 1", "for example leaf*->spine*=0.3"
+        )
+    return Background(ports, load)
+
+
+def matching_ports(fabric: Fabric, pattern: str) -> NDArray[np.int64]:
+    """Ports whose name matches a pattern (`*`, `?`; `->` for `→`), or all of a level such as `leaf-spine`.
+
+    Raises
+    ------
+    ConfigError
+        When there is none.
+    """
+    wanted = pattern.replace("->", "→")
+    found = np.flatnonzero(fabric.port_level == wanted)
+    if not found.size:
+        found = np.array([i for i, name in enumerate(fabric.port_names()) if fnmatchcase(name, wanted)], np.int64)
+    if not found.size:
+        raise ConfigError(
+            fabric.source or fabric.name, None, f"background on '{pattern}', which no port is called",
+            f"a pattern of port names such as {fabric.port_name(0)}, or a level",
+            f"levels here: {', '.join(fabric.level_names)}",
+        )  # fmt: skip
+    return found
+
+
+def add_steady_background(
+    ports: NDArray[np.void], fabric: Fabric, entries: Sequence[Background], mtu_bytes: int, arrival_cv_sq: float
+) -> None:
+    """Put background traffic on ports of a replay's port table.
+
+    Parameters
+    ----------
+    ports : PORT_TYPE, at rest
+    arrival_cv_sq : c_a² of an entry that gives none
+    """
+    for entry in entries:
+        if entry.rho == 0.0:
+            continue
+        chosen = matching_ports(fabric, entry.ports)
+        rate = ports["rate"][chosen]
+        cv_sq = arrival_cv_sq if entry.cv_sq is None else entry.cv_sq
+        unit_s = (entry.message_bytes or mtu_bytes) / rate
+        ports["inflow"][chosen] += entry.rho * rate
+        ports["offered"][chosen] += entry.rho * rate
+        for column in ("members", "streams", "flows"):
+            ports[column][chosen] += 1
+        ports["random_wait"][chosen] += observed_wait_s(entry.rho, 1.0, cv_sq) * unit_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -87,6 +88,7 @@ def inputs(result: Estimate) -> dict[str, Any]:
         "collective_algorithms": dict(options.collectives),
         "openmpi": options.openmpi,
         "compute_scale": options.compute_scale,
+        "background": [asdict(entry) for entry in fabric.background + options.background],
         "parameters": result.parameters.as_dict(),
     }
 

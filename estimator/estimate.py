@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from estimator.background import add_steady_background
 from estimator.formulas import ModelParameters
 from estimator.placement import place
 from estimator.replay import layout
 from estimator.replay.engine import Replay, Settings, run_replay
 from estimator.steps import Steps, read_steps
-from estimator.topology import Fabric
+from estimator.topology import Background, Fabric
 from estimator.workload import IDEAL, Workload, build_workload
 from vef import IdealReplay, Trace, ideal_replay
 
@@ -52,6 +53,7 @@ class Options:
     openmpi : series whose fixed decision and algorithms hold
     compute_scale : factor on all compute times
     parameters : values by name, overriding the defaults and the topology's
+    background : traffic of others on ports, besides the topology's own
     """
 
     model: str = "segmented"
@@ -63,6 +65,7 @@ class Options:
     openmpi: str = "5.0"
     compute_scale: float = 1.0
     parameters: Mapping[str, str] = field(default_factory=dict)
+    background: tuple[Background, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +153,13 @@ def estimate(
         forced=options.collectives,
         version=options.openmpi,
         compute_scale=options.compute_scale,
+    )
+    add_steady_background(
+        workload.network.ports,
+        workload.fabric,
+        fabric.background + options.background,
+        parameters.mtu_bytes,
+        parameters.arrival_cv_sq,
     )
     total = message_count(workload)
     replay = run_replay(

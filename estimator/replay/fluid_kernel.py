@@ -109,8 +109,8 @@ def share_links(t: Tables) -> None:
         for at in range(route.begin, route.begin + route.hops):
             index = path_ports_of(t)[at]
             port = ports_of(t)[index]
-            port.backlog = port.rate
-            port.ep_flows = port.flows
+            port.backlog = port.rate - port.inflow
+            port.ep_flows = port.flows - port.streams
             if port.flows > 1:
                 note_flows(message, port, index)
         slot = message.next
