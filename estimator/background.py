@@ -113,7 +113,11 @@ def parse_background(text: str) -> Background:
         load = -1.0
     if not ports or not 0.0 <= load < 1.0:
         raise ConfigError(
-            "--background", None, f"background '{text}'", "PORTS=RHO with 0 <= RHO < 1", "for example leaf*->spine*=0.3"
+            "--background",
+            None,
+            f"background '{text}'",
+            "PORTS=RHO with 0 <= RHO < 1",
+            "for example leaf*->spine*=0.3",
         )
     return Background(ports, load)
 

@@ -176,8 +176,8 @@ def estimate(
 
 def parameters_for(fabric: Fabric, overrides: Mapping[str, str]) -> ModelParameters:
     """Model parameters: the defaults, what the topology says, then what the user sets by name."""
-    own = ModelParameters(buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes, fabric=fabric.fabric)
-    return own.replaced(**overrides)
+    own = ModelParameters(buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes)
+    return own.replaced(fabric=fabric.fabric).replaced(**overrides)
 
 
 def message_count(workload: Workload) -> int:

@@ -12,6 +12,7 @@ import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,8 @@ def load_scenario(path: str | Path) -> Scenario:
 
 def _read(name: str, content: Mapping[str, Any]) -> Scenario:
     port_of: dict[tuple[int, int], int] = {}
-    rate, latency = [], []
+    rate: list[float] = []
+    latency: list[float] = []
     for link in content["topology"]["links"]:
         for ends in ((link["a"], link["b"]), (link["b"], link["a"])):
             port_of[ends] = len(rate)
@@ -118,7 +120,7 @@ def _read(name: str, content: Mapping[str, Any]) -> Scenario:
     if not content["messages"]:
         nodes.append(content["params"]["probe"]["path"])
     route_of = {(path[0], path[-1]): index for index, path in enumerate(nodes)}
-    hops = [port_of[ends] for path in nodes for ends in zip(path[:-1], path[1:], strict=True)]
+    hops = [port_of[ends] for path in nodes for ends in pairwise(path)]
     messages = content["messages"] or _probe(content)
     return Scenario(
         name=content.get("name", name),
@@ -147,7 +149,7 @@ def _streams(entry: Mapping[str, Any], port_of: Mapping[tuple[int, int], int]) -
     rate = entry["load"] * entry["ref_gbps"] * BYTES_PER_S_PER_GBPS / len(entry["paths"])
     return [
         Stream(
-            ports=np.array([port_of[ends] for ends in zip(path[:-1], path[1:], strict=True)], np.int32),
+            ports=np.array([port_of[ends] for ends in pairwise(path)], np.int32),
             rate=rate,
             unit_bytes=float(entry["bytes"]),
             cv_sq=float(entry.get("ca2", 1.0)),

@@ -282,11 +282,11 @@ def _route(
     else:
         found = routes(fabric, used // hosts, used % hosts, None, seed)
         network = network_of(fabric.rate, fabric.packet_rate, fabric.latency, found.ptr, found.ports)
-    at = 0
+    done = 0
     for send in sends:
-        rows["path"][send] = path[at : at + send.size]
-        at += send.size
-    return network, np.ascontiguousarray(path[at:]) if path.size > at else np.zeros(1, np.int32)
+        rows["path"][send] = path[done : done + send.size]
+        done += send.size
+    return network, np.ascontiguousarray(path[done:]) if path.size > done else np.zeros(1, np.int32)
 
 
 def _numbered(key: NDArray[np.int64], hosts: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -12,16 +12,16 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numba
+from numba import __version__ as numba_version
+from numba import njit
+from numba.core import config
 
 ROOTS = ("vef", "estimator")
 
 # Versions whose machine code is kept.
 KEPT_VERSIONS = 4
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def cache_home() -> Path:
@@ -31,7 +31,7 @@ def cache_home() -> Path:
 
 def fingerprint() -> str:
     """Hash of the contents of all modules that hold kernels, and of what compiles them."""
-    digest = hashlib.sha256(f"{numba.__version__}".encode())
+    digest = hashlib.sha256(numba_version.encode())
     base = Path(__file__).resolve().parent.parent
     for root in ROOTS:
         for path in sorted((base / root).rglob("*.py")):
@@ -56,17 +56,17 @@ def kernel_cache() -> Path:
 
 def is_compiled() -> bool:
     """Whether an earlier run has left its machine code (else the first use compiles for some seconds)."""
-    return any(Path(numba.config.CACHE_DIR).rglob("*.nbc"))
+    return any(Path(config.CACHE_DIR).rglob("*.nbc"))
 
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
     try:
-        numba.config.CACHE_DIR = str(kernel_cache())
+        config.CACHE_DIR = str(kernel_cache())
     except OSError:
         # Nowhere to write: numba then compiles anew in each run.
-        numba.config.CACHE_DIR = ""
+        config.CACHE_DIR = ""
 
 
-def kernel(function: Function) -> Function:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function on first use, without the interpreter's lock, and keep the machine code."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return njit(cache=True, nogil=True, error_model="numpy")(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from estimator.replay.network import Network
 BUDGET = 2_000_000
 
 Table = NDArray[np.void]
-TableSet = dict[str, NDArray[np.generic]]
+TableSet = dict[str, NDArray[Any]]
 
 
 class Settings(NamedTuple):
@@ -224,7 +224,7 @@ def _start_all(tables: TableSet) -> None:
         tables["counter"][READY_FIRST], tables["counter"][READY_LAST] = order[0], order[-1]
 
 
-def _extended(old: NDArray[np.generic], count: int) -> NDArray[np.generic]:
+def _extended(old: NDArray[Any], count: int) -> NDArray[Any]:
     """A longer copy of a table, zeros at the end."""
     new = np.zeros((count, *old.shape[1:]), old.dtype)
     new[: len(old)] = old

@@ -46,7 +46,7 @@ UNKNOWN = 1 << 48
 NAMES: list[str] = []
 
 
-def _accessor(name: str, dtype: DTypeLike, columns: int = 0) -> Callable[[Tables], Any]:
+def _accessor(name: str, dtype: DTypeLike, columns: int = 0) -> Any:
     """Make the accessor of the next table; with columns, a table of that many numbers a row."""
     index = len(NAMES)
     NAMES.append(name)
