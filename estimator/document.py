@@ -268,11 +268,11 @@ def port_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
                 "from": fabric.node_names[fabric.port_from[port]],
                 "to": fabric.node_names[fabric.port_to[port]],
                 "capacity": float(ports["rate"][port]),
-                "bytes": int(ports["bytes"][port]),
+                "bytes": round(float(ports["bytes"][port])),
                 "busy_s": busy,
                 "utilisation": busy / makespan if makespan > 0 else 0.0,
                 "max_rho": float(ports["max_rho"][port]),
-                "peak_backlog_bytes": int(ports["peak_backlog"][port]),
+                "peak_backlog_bytes": round(float(ports["peak_backlog"][port])),
                 "g5_steps": int(g5_steps[port]),
             }
         )

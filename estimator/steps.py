@@ -33,7 +33,8 @@ class Steps:
     port : int32, that port, -1 if none
     flows : int32, messages that share it
     utilisation : float64, carried load there; of a step without merging, of its slowest message's path
-    peak_bytes, burst_bytes : float64, largest backlog of that port, and all that its busy period brought
+    peak_bytes : float64, largest backlog of any port where its messages merge with others
+    burst_bytes : float64, all that the busy period of the worst port brought
     regime, pattern, severity : int8
     """
 

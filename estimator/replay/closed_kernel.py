@@ -23,14 +23,21 @@ from vef.compiled import kernel
 
 
 @kernel
-def register(t: Tables, msg: int, path: int, size: float, now: float) -> int:
-    """Put a message on the ports of its path."""
+def register(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> int:
+    """Put a message on the ports of its path, and note at which of them flows of several inputs merge."""
     slot = take_slot(t, msg, path, size, now)
     flight_of(t)[slot].started = now + settings_of(t)[0].overhead_s
     route = paths_of(t)[path]
     own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    ingress = source
     for at in range(route.begin, route.begin + route.hops):
         port = ports_of(t)[path_ports_of(t)[at]]
+        if port.flows == 0:
+            port.ep_source = ingress
+            port.ep_merging = 0
+        elif port.ep_source != ingress:
+            port.ep_merging = 1
+        ingress = path_ports_of(t)[at]
         port.flows += 1
         port.offered += own_rate
         port.ep_bytes += size
@@ -53,8 +60,10 @@ def release(t: Tables, slot: int) -> None:
 
 @kernel
 def note_flows(message: Any, port: Any, index: int) -> float:
-    """Offered load of a port that several flows share, kept with the message if it is its worst."""
+    """Offered load of a port that several flows share; if they merge there, kept with the message as its worst."""
     rho = port.offered / port.rate
+    if port.ep_merging == 0:
+        return rho
     port.max_rho = max(port.max_rho, rho)
     if rho > message.rho:
         message.rho = rho
@@ -121,7 +130,7 @@ def on_sample(t: Tables, slot: int) -> None:
 
 
 @kernel
-def post_closed(t: Tables, msg: int, path: int, size: float, now: float) -> None:
+def post_closed(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> None:
     """Register the message; its latency is settled once the instant is complete."""
-    slot = register(t, msg, path, size, now)
+    slot = register(t, msg, path, size, now, source)
     push(t, now, SAMPLE + 16 * slot, 0.0, 0, LATE)

@@ -27,10 +27,10 @@ DONE_BYTES = 1e-3
 
 
 @kernel
-def post_fluid(t: Tables, msg: int, path: int, size: float, now: float) -> None:
+def post_fluid(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> None:
     """Add a flow; the rates follow once the instant is complete."""
     counter = counter_of(t)
-    slot = register(t, msg, path, size, now)
+    slot = register(t, msg, path, size, now, source)
     message = flight_of(t)[slot]
     message.left_bytes = size
     message.speed = 0.0

@@ -45,6 +45,9 @@ PORT_TYPE = np.dtype(
         ("ep_start", "f8"),
         ("ep_bytes", "f8"),
         ("ep_peak", "f8"),  # largest backlog
+        ("ep_offered", "f8"),  # bytes of its messages
+        ("ep_first", "f8"),  # first and last bit of them, had nobody been in their way to this port
+        ("ep_last", "f8"),
         # over the whole replay
         ("bytes", "f8"),
         ("max_rho", "f8"),
@@ -88,8 +91,10 @@ FLIGHT_TYPE = np.dtype(
         ("posted", "f8"),
         ("started", "f8"),  # first bit on the injection link
         ("waited", "f8"),  # sum of the queues that the head found
+        ("alone", "f8"),  # arrival of the head at the next port, had nobody been in its way
+        ("alone_rate", "f8"),  # slowest port so far
         ("rho", "f8"),  # at the worst merging port so far
-        ("rho_peak", "f8"),  # backlog there
+        ("rho_peak", "f8"),  # largest backlog of any of them
         ("rho_bytes", "f8"),  # bytes of that busy period
         ("stamp", "i8"),  # tells users of a reused slot apart
         ("path", "i4"),
@@ -222,7 +227,7 @@ STEP_TYPE = np.dtype(
         ("start", "f8"),
         ("finish", "f8"),
         ("rho", "f8"),
-        ("peak", "f8"),  # backlog at the worst port
+        ("peak", "f8"),  # largest backlog of any merging port
         ("port_bytes", "f8"),  # of its busy period
         ("slowest", "f8"),  # longest latency of one message
         ("slowest_serial", "f8"),  # of it, serialisation

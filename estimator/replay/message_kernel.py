@@ -102,9 +102,9 @@ def post(
         if settings.model == PORT:
             post_to_nic(t, msg, path, size, now, source)
         elif settings.model == FLUID:
-            post_fluid(t, msg, path, size, now)
+            post_fluid(t, msg, path, size, now, source)
         else:
-            post_closed(t, msg, path, size, now)
+            post_closed(t, msg, path, size, now, source)
     message.arrived_bare = bare + lone
     message.sent_bare = bare + lone
     if size <= settings.eager_limit_bytes:
@@ -167,12 +167,15 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
             spent[at, SHARING] += extra - queueing
     step = steps_of(t)[messages_of(t)[message.msg].step]
     step.flows = max(step.flows, 1)
+    step.peak = max(step.peak, message.rho_peak)
     if message.rho > step.rho:
         step.rho = message.rho
         step.flows = message.rho_flows
         step.port = message.rho_port
-        step.peak = message.rho_peak
         step.port_bytes = message.rho_bytes
+    elif message.rho_port == step.port:
+        step.flows = max(step.flows, message.rho_flows)
+        step.port_bytes = max(step.port_bytes, message.rho_bytes)
     arrive(t, message.msg, message.size, now, serial)
 
 

@@ -122,6 +122,9 @@ def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
         port.ep_merging = 1 if port.streams > 0 else 0
         port.ep_flows = 0
         port.ep_peak = 0.0
+        port.ep_offered = 0.0
+        port.ep_first = np.inf
+        port.ep_last = -np.inf
         port.present = port.streams
     elif port.ep_source != ingress:
         port.ep_merging = 1
@@ -130,21 +133,40 @@ def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
 
 
 @kernel
+def offer(message: Any, port: Any, before: Any, first: float) -> None:
+    """Add a message to what the port's busy period is offered, at the rate at which its source would push it."""
+    if message.size == np.inf:
+        return
+    port.ep_offered += message.size
+    port.ep_first = min(port.ep_first, message.alone - first / before.packet_rate)
+    port.ep_last = max(port.ep_last, message.alone + (message.size - first) / message.alone_rate)
+    message.alone += first / port.packet_rate + port.latency
+    message.alone_rate = min(message.alone_rate, port.rate)
+
+
+@kernel
 def note_load(message: Any, port: Any, index: int, now: float) -> None:
-    """Offered load of the port's busy period so far, kept with the message if it is its worst."""
+    """Offered load of the port's busy period so far, kept with the message if it is its worst.
+
+    Ports before this one may have slowed the messages down, so the load is the larger of what came in the time
+    that it took, and of what would have come in the time that it would have taken with nobody in the way.
+    """
     port.ep_peak = max(port.ep_peak, port.backlog)
     port.peak_backlog = max(port.peak_backlog, port.backlog)
     window = now - port.ep_start
     if port.ep_merging == 0 or window <= 0.0:
         return
     rho = port.ep_bytes / (port.rate * window)
+    unhindered = port.ep_last - port.ep_first
+    if unhindered > 0.0:
+        rho = max(rho, port.ep_offered / (port.rate * unhindered))
     port.max_rho = max(port.max_rho, rho)
+    message.rho_peak = max(message.rho_peak, port.ep_peak)
     if rho > message.rho:
         message.rho = rho
         message.rho_port = index
         message.rho_flows = port.ep_flows
-        message.rho_peak = port.ep_peak
-        message.rho_bytes = port.ep_bytes
+        message.rho_bytes = port.ep_offered if port.streams == 0 else port.ep_bytes
 
 
 @kernel
@@ -207,7 +229,9 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
         hops_of(t)[slot * settings.longest + hop].state = ABSENT
     hops_of(t)[slot * settings.longest + 1].rate = port.rate
     first = min(size, settings.packet_bytes)
-    push(t, start + first / port.packet_rate + port.latency, HEAD + 16 * slot, 0.0, 0, EARLY)
+    message.alone = start + first / port.packet_rate + port.latency
+    message.alone_rate = port.rate
+    push(t, message.alone, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
 @kernel
@@ -274,6 +298,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     first = min(size, settings.packet_bytes)
     settle(port, now)
     enter_episode(port, ingress, now - first / before.packet_rate)
+    offer(message, port, before, first)
     extra = port.random_wait if port.backlog <= EMPTY_BYTES else 0.0
     wait = port.backlog / port.rate + extra
     message.waited += wait

@@ -1,0 +1,52 @@
+"""Where output goes: results to stdout or a file written at once, everything else to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+
+def check_target(path: Path | None) -> None:
+    """Fail early where a result could not be written.
+
+    Raises
+    ------
+    OSError
+        When the folder is missing or not writable, or the target is a folder.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder; expected the name of a file to write")
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {folder}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path}: the folder {folder} is not writable")
+
+
+def write_result(text: str, path: Path | None) -> None:
+    """Write a result to stdout, or to a file that is there whole or not at all."""
+    if path is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def note(text: str, quiet: bool = False) -> None:
+    """Say something that is not the result."""
+    if not quiet:
+        print(text, file=sys.stderr)

@@ -1,0 +1,144 @@
+"""The result for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from estimator.output.ranking import congestion_s, leading_collectives, leading_steps
+from estimator.output.words import advice, assumptions, limits, mark, step_name, verdict
+from estimator.units import format_rate, format_size, format_time
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+STYLES = {None: "", "informational": "yellow", "likely wrong": "bold red"}
+
+PARTS = {
+    "overhead_s": "overhead",
+    "latency_s": "wires, switches",
+    "serialisation_s": "serialisation",
+    "sharing_s": "sharing",
+    "queueing_s": "queueing",
+    "straggler_s": "straggler",
+}
+
+
+def show(console: Console, document: dict[str, Any], *, top: int, steps: bool) -> None:
+    """Verdict, collectives, where time goes, marked steps, ports, assumptions, what next."""
+    for line in verdict(document):
+        console.print(line, highlight=False)
+    _collectives(console, document, top)
+    _breakdowns(console, document, min(top, 3))
+    _reasons(console, document, min(top, 5))
+    if steps:
+        _steps(console, document["steps"], "All steps")
+    else:
+        _steps(
+            console, leading_steps(_point_to_point(document), min(top, 5), marked_only=False), "Point-to-point steps"
+        )
+    _ports(console, document, min(top, 5))
+    _lines(console, "Assumed", assumptions(document))
+    _lines(console, "Limits and next steps", [*limits(document), *advice(document)])
+
+
+def _point_to_point(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [step for step in document["steps"] if step["collective"] is None]
+
+
+def _table(console: Console, title: str, columns: list[tuple[str, str]]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
+    )
+    for name, justify in columns:
+        table.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
+    console.print()
+    return table
+
+
+def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
+    groups = leading_collectives(document["collectives"], top)
+    if not groups:
+        return
+    wide = console.width >= 110
+    columns = [("collective", "left"), ("n", "right"), ("ranks", "right"), ("bytes", "right"), ("algorithm", "left")]
+    columns += [("slowest", "right"), ("×α-β", "right"), ("congested", "right"), ("ρ", "right")]
+    columns += [("worst port", "left")] if wide else []
+    table = _table(console, "Collectives, marked and slowest first (n alike in a row)", [*columns, ("mark", "left")])
+    for group in groups:
+        row = group.slowest
+        factor = "–" if row["slowdown"] is None else f"{row['slowdown']:.2f}"
+        cells = [
+            f"{row['id']} {row['op']}", str(group.count), str(row["ranks"]), format_size(row["bytes"]),
+            row["algorithm"], format_time(row["latency_s"]), factor, format_time(congestion_s(row)),
+            f"{row['max_rho']:.2f}",
+        ]  # fmt: skip
+        cells += [row["worst_port"] or "–"] if wide else []
+        table.add_row(*cells, mark(row["severity"]), style=STYLES[row["severity"]])
+    console.print(table, highlight=False)
+
+
+def _breakdowns(console: Console, document: dict[str, Any], top: int) -> None:
+    groups = leading_collectives(document["collectives"], top)
+    if not groups:
+        return
+    columns = [("", "left"), *((f"{group.slowest['id']} {group.slowest['op']}", "right") for group in groups)]
+    table = _table(console, "Where the time of the slowest ones goes", columns)
+    for key, name in PARTS.items():
+        table.add_row(name, *(format_time(group.slowest["breakdown"][key]) for group in groups))
+    table.add_row("in all", *(format_time(group.slowest["latency_s"]) for group in groups), style="bold")
+    console.print(table, highlight=False)
+
+
+def _reasons(console: Console, document: dict[str, Any], top: int) -> None:
+    steps = leading_steps(document["steps"], top, marked_only=True)
+    if not steps:
+        return
+    console.print()
+    more = document["summary"]["g5_steps"] - len(steps)
+    tail = f" (and {more} more)" if more else ""
+    console.print(f"[bold]Run G5 on these steps, and why[/bold]{tail}", highlight=False)
+    for step in steps:
+        text = f"{step_name(step)}, {step['pattern']}, {step['severity']}: {'; '.join(step['reasons'])}."
+        console.print(f"- {text}", highlight=False, style=STYLES[step["severity"]], markup=False)
+
+
+def _steps(console: Console, steps: list[dict[str, Any]], title: str) -> None:
+    if not steps:
+        return
+    columns = [("step", "left"), ("pattern", "left"), ("msgs", "right"), ("bytes", "right"), ("start", "right")]
+    table = _table(
+        console, title, [*columns, ("latency", "right"), ("ρ", "right"), ("flows", "right"), ("mark", "left")]
+    )
+    for step in steps:
+        name = str(step["id"]) if step["collective"] is None else f"{step['id']} {step['collective']}/{step['round']}"
+        cells = [
+            name, step["pattern"], str(step["messages"]), format_size(step["bytes"]), format_time(step["start_s"]),
+            format_time(step["latency_s"]), f"{step['rho']:.2f}", str(step["flows"]),
+        ]  # fmt: skip
+        table.add_row(*cells, mark(step["severity"]), style=STYLES[step["severity"]])
+    console.print(table, highlight=False)
+
+
+def _ports(console: Console, document: dict[str, Any], top: int) -> None:
+    ports = document["ports"][:top]
+    if not ports:
+        return
+    columns = [("port", "left"), ("capacity", "right"), ("carried", "right"), ("in use", "right"), ("max ρ", "right")]
+    table = _table(console, "Worst ports", [*columns, ("longest queue", "right"), ("G5 steps", "right")])
+    for port in ports:
+        table.add_row(
+            port["name"], format_rate(port["capacity"]), format_size(port["bytes"]), f"{port['utilisation']:.1%}",
+            f"{port['max_rho']:.2f}", format_size(port["peak_backlog_bytes"]), str(port["g5_steps"]),
+        )  # fmt: skip
+    console.print(table, highlight=False)
+
+
+def _lines(console: Console, title: str, lines: list[str]) -> None:
+    console.print()
+    console.print(f"[bold]{title}[/bold]")
+    for line in lines:
+        console.print(f"- {line}", highlight=False, markup=False)

@@ -1,0 +1,98 @@
+"""`congest topo`: what network a topology file or shorthand stands for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.streams import check_target
+
+
+def topo_command(
+    topo: Annotated[str, typer.Argument(metavar="TOPO", help="YAML file or shorthand such as fat-tree:k=8.")],
+    format_: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    export: Annotated[Path | None, typer.Option(help="Write the graph: .graphml, .json, .csv or .yaml.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: .svg, .png or .pdf.")] = None,
+    routes: Annotated[
+        tuple[str, str] | None, typer.Option("--route", metavar="SRC DST", help="Show the route between two hosts.")
+    ] = None,
+    routing: Annotated[str | None, typer.Option(help="Routing rule instead of the topology's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of hashed routing.")] = None,
+) -> None:
+    """Hosts, switches, links per level, oversubscription, bisection, diameter; export and drawing."""
+    from estimator.topology import load_topology
+    from estimator.topology.describe import describe
+
+    if format_ not in ("table", "json"):
+        raise typer.BadParameter(f"found '{format_}'; expected table or json", param_hint="--format")
+    for target in (export, plot):
+        check_target(target)
+    fabric = load_topology(topo, routing=routing, seed=seed)
+    if export is not None:
+        from estimator.topology.export import export as write
+
+        write(fabric, export)
+    if plot is not None:
+        from estimator.topology.draw import draw
+
+        draw(fabric, plot)
+    found = describe(fabric).to_dict()
+    if routes is not None:
+        found["route"] = _route(fabric, *routes)
+    if format_ == "json":
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+    else:
+        _show(found)
+
+
+def _route(fabric: Any, source: str, target: str) -> list[str]:
+    from estimator.topology import ConfigError, routes, routing_fabric
+
+    ends = []
+    for name in (source, target):
+        index = fabric.node_index.get(name)
+        if index is None or index >= fabric.host_count:
+            expected = f"a host: {fabric.node_names[0]} to {fabric.node_names[fabric.host_count - 1]}"
+            raise ConfigError(fabric.source or fabric.name, None, f"'{name}'", expected)
+        ends.append(index)
+    routed = routing_fabric(fabric)
+    found = routes(routed, [ends[0]], [ends[1]])
+    return [routed.port_name(int(port)) for port in found.of(0)]
+
+
+def _show(found: dict[str, Any]) -> None:
+    for key, value in found.items():
+        name = key.replace("_", " ")
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            typer.echo(f"{name}:")
+            for row in value:
+                typer.echo(
+                    "  "
+                    + ", ".join(f"{column.replace('_', ' ')} {_shown(column, cell)}" for column, cell in row.items())
+                )
+        elif isinstance(value, dict):
+            typer.echo(f"{name}: " + ", ".join(f"{column} {_shown(column, cell)}" for column, cell in value.items()))
+        elif isinstance(value, list):
+            typer.echo(f"{name}: " + " ".join(str(cell) for cell in value))
+        else:
+            typer.echo(f"{name}: {_shown(key, value)}")
+
+
+def _shown(key: str, value: Any) -> str:
+    """A figure with the unit that its name tells."""
+    from estimator.units import format_rate, format_size, format_time
+
+    if value is None:
+        return "not known"
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        if key.endswith("_s"):
+            return format_time(float(value))
+        if key.endswith("_bytes"):
+            return format_size(float(value))
+        if any(word in key for word in ("rate", "bandwidth", "capacity", "bytes_per_s", "bisection")):
+            return format_rate(float(value))
+        return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+    return str(value)

@@ -1,0 +1,30 @@
+"""Results in the formats that machines and reviewers read; one module each, chosen by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMATS = ("json", "jsonl", "csv", "markdown", "github", "junit")
+
+
+def render(document: dict[str, Any], name: str, *, steps: bool = False, top: int = 10) -> str:
+    """Write a result document in one of `FORMATS`.
+
+    Parameters
+    ----------
+    steps : rows are steps instead of collectives (csv), or steps are listed too (markdown)
+    top : rows of tables for people
+    """
+    from estimator.output import csv_rows, github, json_document, jsonl, junit, markdown
+
+    if name == "json":
+        return json_document.render(document)
+    if name == "jsonl":
+        return jsonl.render(document)
+    if name == "csv":
+        return csv_rows.render(document, steps=steps)
+    if name == "markdown":
+        return markdown.render(document, top=top, steps=steps)
+    if name == "github":
+        return github.render(document)
+    return junit.render(document)

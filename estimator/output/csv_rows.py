@@ -1,0 +1,36 @@
+"""CSV: a row per collective, or per step."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from estimator.document import BREAKDOWN
+
+
+def render(document: dict[str, Any], *, steps: bool = False) -> str:
+    """Rows with the field names of the JSON; breakdowns as columns, reasons joined by ' | '."""
+    rows = [_flat(row) for row in document["steps" if steps else "collectives"]]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else STEP_FIELDS if steps else COLLECTIVE_FIELDS)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat = {key: value for key, value in row.items() if key != "breakdown"}
+    flat["reasons"] = " | ".join(row["reasons"])
+    return {**flat, **row.get("breakdown", {})}
+
+
+STEP_FIELDS = [
+    "id", "trace", "collective", "round", "messages", "bytes", "start_s", "finish_s", "latency_s", "rho",
+    "worst_port", "flows", "utilisation", "regime", "pattern", "run_g5", "severity", "reasons",
+]  # fmt: skip
+COLLECTIVE_FIELDS = [
+    "id", "trace", "op", "communicator", "ranks", "root", "bytes", "algorithm", "algorithm_reason", "start_s",
+    "finish_s", "latency_s", "alpha_beta_s", "slowdown", "max_rho", "worst_port", "max_flows", "regime", "pattern",
+    "run_g5", "severity", "g5_steps", "reasons", *BREAKDOWN,
+]  # fmt: skip

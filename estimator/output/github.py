@@ -1,0 +1,28 @@
+"""Annotations for GitHub Actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from estimator.output.ranking import leading_steps
+from estimator.output.words import step_name, verdict
+
+# GitHub shows ten annotations of a kind per step.
+MOST = 10
+
+
+def render(document: dict[str, Any]) -> str:
+    """A notice with the verdict, and a warning per marked step."""
+    trace = document["inputs"]["traces"][0]["path"]
+    lines = [f"::notice title=congest::{_escaped(' '.join(verdict(document)))}"]
+    for step in leading_steps(document["steps"], MOST, marked_only=True):
+        text = f"{step_name(step)}: {'; '.join(step['reasons'])}"
+        lines.append(f"::warning file={trace},title=run G5 ({step['severity']})::{_escaped(text)}")
+    for warning in document["warnings"]:
+        place = f"file={warning['file']},line={warning['line'] or 1}," if warning["file"] else ""
+        lines.append(f"::warning {place}title={warning['code']}::{_escaped(warning['message'])}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

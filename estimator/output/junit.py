@@ -1,0 +1,31 @@
+"""JUnit XML: a test case per collective, failed where a step of it is likely wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+
+def render(document: dict[str, Any]) -> str:
+    """A suite of the collectives; marked but exact ones pass, with their reasons as output."""
+    rows = document["collectives"]
+    failures = sum(row["severity"] == "likely wrong" for row in rows)
+    suite = ElementTree.Element(
+        "testsuite",
+        name="congest",
+        tests=str(len(rows)),
+        failures=str(failures),
+        errors="0",
+        time=repr(document["summary"]["makespan_s"]),
+    )
+    for row in rows:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"congest.{row['op']}", name=row["id"], time=repr(row["latency_s"])
+        )
+        if row["severity"] == "likely wrong":
+            failure = ElementTree.SubElement(case, "failure", message="run G5: likely wrong", type="run-g5")
+            failure.text = "\n".join(row["reasons"])
+        elif row["reasons"]:
+            ElementTree.SubElement(case, "system-out").text = "\n".join(row["reasons"])
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"

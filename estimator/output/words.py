@@ -1,0 +1,101 @@
+"""Sentences about a result that several formats share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from estimator.units import format_rate, format_size, format_time
+
+
+def percent(share: float) -> str:
+    """A share as people write it."""
+    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.2g} %"
+
+
+def verdict(document: dict[str, Any]) -> list[str]:
+    """How slow, why, where, and whether to trust it: a few lines for people."""
+    summary = document["summary"]
+    makespan, communication = summary["makespan_s"], summary["communication_s"]
+    share = communication / makespan if makespan > 0 else 0.0
+    lines = [
+        f"Makespan {format_time(makespan)}; a rank communicates or waits for {format_time(communication)} of it "
+        f"({percent(share)}) on average."
+    ]
+    slowdown = summary["slowdown"]
+    if slowdown is not None:
+        bare = format_time(summary["communication_alpha_beta_s"])
+        lines.append(
+            f"Without contention that would be {bare}: congestion makes communication {slowdown:.3g} times as long."
+        )
+    if summary["worst_port"] is None:
+        lines.append("No two flows ever meet at a port: there is no congestion.")
+    else:
+        lines.append(f"The highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}.")
+    wrong = sum(step["severity"] == "likely wrong" for step in document["steps"])
+    if summary["g5_steps"] == 0:
+        lines.append(f"None of the {summary['steps']} steps is marked “run G5”: the estimate can be trusted.")
+    else:
+        lines.append(
+            f"{summary['g5_steps']} of {summary['steps']} steps ({percent(summary['g5_share_of_time'])} of their time) "
+            f"are marked “run G5”: {wrong} likely wrong, {summary['g5_steps'] - wrong} informational."
+        )
+    return lines
+
+
+def assumptions(document: dict[str, Any]) -> list[str]:
+    """What was assumed, so that it can be put right."""
+    inputs = document["inputs"]
+    topology, parameters = inputs["topology"], inputs["parameters"]
+    forced = ", ".join(f"{op}={name}" for op, name in inputs["collective_algorithms"].items())
+    lines = [
+        f"{topology['kind']} of {topology['hosts']} hosts ({topology['path']}), routing {inputs['routing']} "
+        f"(seed {inputs['seed']}), {topology['switching']}",
+        f"placement {inputs['placement']}, {inputs['ranks_per_node']} rank(s) per host; all jobs start at time 0",
+        f"model {inputs['model']}; collectives by Open MPI {inputs['openmpi']}"
+        + (f", forced {forced}" if forced else ""),
+        f"software overhead {format_time(topology['host_overhead_s'])} a message, sends up to "
+        f"{format_size(parameters['eager_limit_bytes'])} are eager, MTU {format_size(parameters['mtu_bytes'])}",
+        f"{parameters['fabric']} fabric with {format_size(parameters['buffer_size_bytes'])} a port; within a host "
+        f"{format_rate(topology['intra_node_rate'])}",
+    ]
+    if inputs["compute_scale"] != 1.0:
+        lines.append(f"compute times times {inputs['compute_scale']:g}")
+    for entry in inputs["background"]:
+        lines.append(f"background of load {entry['rho']:g} on {entry['ports']}")
+    if not inputs["background"]:
+        lines.append("no traffic of others (--background PORTS=RHO adds some)")
+    return lines
+
+
+def limits(document: dict[str, Any]) -> list[str]:
+    """What the model cannot know."""
+    lines = ["Not modelled: pauses and credits once a buffer is full; other tenants unless given as background."]
+    if document["inputs"]["routing"] == "ecmp":
+        lines.append("The real ECMP hash is unknown: other values of --seed show the spread.")
+    return lines
+
+
+def advice(document: dict[str, Any]) -> list[str]:
+    """What to do next."""
+    lines = []
+    wrong = [step for step in document["steps"] if step["severity"] == "likely wrong"]
+    if wrong:
+        shown = ", ".join(step_name(step) for step in wrong[:5])
+        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        lines.append(f"Simulate packet by packet (G5): {shown}{more}.")
+    elif document["summary"]["g5_steps"]:
+        lines.append("The marked steps are highly loaded, but their queues stay within the buffers.")
+    lines.append("--steps lists every step, --format json has everything, docs/model.md explains the model.")
+    return lines
+
+
+def step_name(step: dict[str, Any]) -> str:
+    """A step as people call it."""
+    if step["collective"] is None:
+        return f"step {step['id']} (point-to-point)"
+    return f"{step['collective']} round {step['round']}"
+
+
+def mark(severity: str | None) -> str:
+    """A mark, short."""
+    return {None: "", "informational": "G5", "likely wrong": "G5 !"}[severity]
