@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+# From this width on, tables have all their columns.
+WIDE = 110
+
 STYLES = {None: "", "informational": "yellow", "likely wrong": "bold red"}
 
 PARTS = {
@@ -34,9 +37,8 @@ def show(console: Console, document: dict[str, Any], *, top: int, steps: bool) -
     if steps:
         _steps(console, document["steps"], "All steps")
     else:
-        _steps(
-            console, leading_steps(_point_to_point(document), min(top, 5), marked_only=False), "Point-to-point steps"
-        )
+        leading = leading_steps(_point_to_point(document), min(top, 5), marked_only=False)
+        _steps(console, leading, "Point-to-point steps, marked and most loaded first")
     _ports(console, document, min(top, 5))
     _lines(console, "Assumed", assumptions(document))
     _lines(console, "Limits and next steps", [*limits(document), *advice(document)])
@@ -51,10 +53,16 @@ def _table(console: Console, title: str, columns: list[tuple[str, str]]) -> Tabl
     from rich.table import Table
 
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     for name, justify in columns:
-        table.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
+        limit = 12 if name == "algorithm" and console.width < WIDE else None
+        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True, max_width=limit)
     console.print()
     return table
 
@@ -63,19 +71,17 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
     groups = leading_collectives(document["collectives"], top)
     if not groups:
         return
-    wide = console.width >= 110
-    columns = [("collective", "left"), ("n", "right"), ("ranks", "right"), ("bytes", "right"), ("algorithm", "left")]
-    columns += [("slowest", "right"), ("×α-β", "right"), ("congested", "right"), ("ρ", "right")]
+    wide = console.width >= WIDE
+    columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
+    columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("congest.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
     table = _table(console, "Collectives, marked and slowest first (n alike in a row)", [*columns, ("mark", "left")])
     for group in groups:
         row = group.slowest
         factor = "–" if row["slowdown"] is None else f"{row['slowdown']:.2f}"
-        cells = [
-            f"{row['id']} {row['op']}", str(group.count), str(row["ranks"]), format_size(row["bytes"]),
-            row["algorithm"], format_time(row["latency_s"]), factor, format_time(congestion_s(row)),
-            f"{row['max_rho']:.2f}",
-        ]  # fmt: skip
+        cells = [f"{row['id']} {row['op']}", str(group.count), *([str(row["ranks"])] if wide else [])]
+        cells += [format_size(row["bytes"]), row["algorithm"], format_time(row["latency_s"]), factor]
+        cells += [format_time(congestion_s(row)), f"{row['max_rho']:.2f}"]
         cells += [row["worst_port"] or "–"] if wide else []
         table.add_row(*cells, mark(row["severity"]), style=STYLES[row["severity"]])
     console.print(table, highlight=False)
@@ -86,7 +92,7 @@ def _breakdowns(console: Console, document: dict[str, Any], top: int) -> None:
     if not groups:
         return
     columns = [("", "left"), *((f"{group.slowest['id']} {group.slowest['op']}", "right") for group in groups)]
-    table = _table(console, "Where the time of the slowest ones goes", columns)
+    table = _table(console, "Where their time goes", columns)
     for key, name in PARTS.items():
         table.add_row(name, *(format_time(group.slowest["breakdown"][key]) for group in groups))
     table.add_row("in all", *(format_time(group.slowest["latency_s"]) for group in groups), style="bold")
@@ -110,9 +116,8 @@ def _steps(console: Console, steps: list[dict[str, Any]], title: str) -> None:
     if not steps:
         return
     columns = [("step", "left"), ("pattern", "left"), ("msgs", "right"), ("bytes", "right"), ("start", "right")]
-    table = _table(
-        console, title, [*columns, ("latency", "right"), ("ρ", "right"), ("flows", "right"), ("mark", "left")]
-    )
+    columns += [("latency", "right"), ("ρ", "right"), ("flows", "right"), ("mark", "left")]
+    table = _table(console, title, columns)
     for step in steps:
         name = str(step["id"]) if step["collective"] is None else f"{step['id']} {step['collective']}/{step['round']}"
         cells = [
@@ -128,7 +133,7 @@ def _ports(console: Console, document: dict[str, Any], top: int) -> None:
     if not ports:
         return
     columns = [("port", "left"), ("capacity", "right"), ("carried", "right"), ("in use", "right"), ("max ρ", "right")]
-    table = _table(console, "Worst ports", [*columns, ("longest queue", "right"), ("G5 steps", "right")])
+    table = _table(console, "Worst ports", [*columns, ("queue", "right"), ("G5 steps", "right")])
     for port in ports:
         table.add_row(
             port["name"], format_rate(port["capacity"]), format_size(port["bytes"]), f"{port['utilisation']:.1%}",

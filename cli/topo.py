@@ -10,6 +10,8 @@ import typer
 
 from cli.streams import check_target
 
+RATES = {"rate_min", "rate_max", "capacity", "injection", "bisection", "total_capacity"}
+
 
 def topo_command(
     topo: Annotated[str, typer.Argument(metavar="TOPO", help="YAML file or shorthand such as fat-tree:k=8.")],
@@ -66,7 +68,7 @@ def _route(fabric: Any, source: str, target: str) -> list[str]:
 def _show(found: dict[str, Any]) -> None:
     for key, value in found.items():
         name = key.replace("_", " ")
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
             typer.echo(f"{name}:")
             for row in value:
                 typer.echo(
@@ -75,7 +77,7 @@ def _show(found: dict[str, Any]) -> None:
                 )
         elif isinstance(value, dict):
             typer.echo(f"{name}: " + ", ".join(f"{column} {_shown(column, cell)}" for column, cell in value.items()))
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             typer.echo(f"{name}: " + " ".join(str(cell) for cell in value))
         else:
             typer.echo(f"{name}: {_shown(key, value)}")
@@ -92,7 +94,7 @@ def _shown(key: str, value: Any) -> str:
             return format_time(float(value))
         if key.endswith("_bytes"):
             return format_size(float(value))
-        if any(word in key for word in ("rate", "bandwidth", "capacity", "bytes_per_s", "bisection")):
+        if key in RATES:
             return format_rate(float(value))
         return f"{value:g}" if isinstance(value, float) else f"{value:,}"
     return str(value)

@@ -29,11 +29,8 @@ def render(document: dict[str, Any], *, top: int = 10, steps: bool = False) -> s
         lines.append("| " + " | ".join(cells) + " |")
     chosen = leading_steps(document["steps"], len(document["steps"]) if steps else top, marked_only=not steps)
     if chosen:
-        lines += [
-            "",
-            "| step | pattern | messages | bytes | latency | ρ | why |",
-            "| --- | --- | --: | --: | --: | --: | --- |",
-        ]
+        lines += ["", "| step | pattern | messages | bytes | latency | ρ | why |"]
+        lines += ["| --- | --- | --: | --: | --: | --: | --- |"]
     for step in chosen:
         cells = [
             step_name(step), step["pattern"], str(step["messages"]), format_size(step["bytes"]),

@@ -9,7 +9,9 @@ from estimator.units import format_rate, format_size, format_time
 
 def percent(share: float) -> str:
     """A share as people write it."""
-    return f"{100 * share:.0f} %" if share >= 0.1 or share == 0 else f"{100 * share:.2g} %"
+    if share < 1e-5:
+        return "0 %"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def verdict(document: dict[str, Any]) -> list[str]:
@@ -24,9 +26,8 @@ def verdict(document: dict[str, Any]) -> list[str]:
     slowdown = summary["slowdown"]
     if slowdown is not None:
         bare = format_time(summary["communication_alpha_beta_s"])
-        lines.append(
-            f"Without contention that would be {bare}: congestion makes communication {slowdown:.3g} times as long."
-        )
+        grown = f"{slowdown:.3g} times as long" if slowdown >= 1.1 else f"{percent(max(slowdown - 1.0, 0.0))} longer"
+        lines.append(f"Without contention that would be {bare}: congestion makes it {grown}.")
     if summary["worst_port"] is None:
         lines.append("No two flows ever meet at a port: there is no congestion.")
     else:
@@ -36,8 +37,9 @@ def verdict(document: dict[str, Any]) -> list[str]:
         lines.append(f"None of the {summary['steps']} steps is marked “run G5”: the estimate can be trusted.")
     else:
         lines.append(
-            f"{summary['g5_steps']} of {summary['steps']} steps ({percent(summary['g5_share_of_time'])} of their time) "
-            f"are marked “run G5”: {wrong} likely wrong, {summary['g5_steps'] - wrong} informational."
+            f"{summary['g5_steps']} of {summary['steps']} steps are marked “run G5” "
+            f"({percent(summary['g5_share_of_time'])} of the time of all): "
+            f"{wrong} likely wrong, {summary['g5_steps'] - wrong} informational."
         )
     return lines
 
@@ -46,13 +48,12 @@ def assumptions(document: dict[str, Any]) -> list[str]:
     """What was assumed, so that it can be put right."""
     inputs = document["inputs"]
     topology, parameters = inputs["topology"], inputs["parameters"]
-    forced = ", ".join(f"{op}={name}" for op, name in inputs["collective_algorithms"].items())
+    forced = "".join(f", {op}={name} forced" for op, name in inputs["collective_algorithms"].items())
     lines = [
         f"{topology['kind']} of {topology['hosts']} hosts ({topology['path']}), routing {inputs['routing']} "
         f"(seed {inputs['seed']}), {topology['switching']}",
         f"placement {inputs['placement']}, {inputs['ranks_per_node']} rank(s) per host; all jobs start at time 0",
-        f"model {inputs['model']}; collectives by Open MPI {inputs['openmpi']}"
-        + (f", forced {forced}" if forced else ""),
+        f"model {inputs['model']}; collectives by Open MPI {inputs['openmpi']}{forced}",
         f"software overhead {format_time(topology['host_overhead_s'])} a message, sends up to "
         f"{format_size(parameters['eager_limit_bytes'])} are eager, MTU {format_size(parameters['mtu_bytes'])}",
         f"{parameters['fabric']} fabric with {format_size(parameters['buffer_size_bytes'])} a port; within a host "
