@@ -75,7 +75,7 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
     columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
     columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("congest.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
-    table = _table(console, "Collectives, marked and slowest first (n alike in a row)", [*columns, ("mark", "left")])
+    table = _table(console, "Collectives, slowest in all first (n alike in a row)", [*columns, ("mark", "left")])
     for group in groups:
         row = group.slowest
         factor = "–" if row["slowdown"] is None else f"{row['slowdown']:.2f}"

@@ -77,7 +77,7 @@ def inputs(result: Estimate) -> dict[str, Any]:
             "fabric": fabric.fabric,
             "switching": fabric.switching,
             "host_overhead_s": fabric.host_overhead_s,
-            "intra_node_rate": fabric.intra_node_rate,
+            "intra_node_rate": fabric.intra_node_rate if np.isfinite(fabric.intra_node_rate) else None,
             "intra_node_latency_s": fabric.intra_node_latency_s,
         },
         "placement": options.placement,
@@ -128,16 +128,16 @@ def collective_id(result: Estimate, index: int) -> str:
 def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
     """One row per step, in the order in which they begin."""
     steps = result.steps
-    rate = result.workload.network.ports["rate"]
+    rate = result.workload.network.ports["rate"].tolist()
     rows = []
     columns = zip(
         steps.collective.tolist(), steps.job.tolist(), steps.round.tolist(), steps.messages.tolist(),
         steps.bytes.tolist(), steps.start_s.tolist(), steps.finish_s.tolist(), steps.rho.tolist(),
         steps.port.tolist(), steps.flows.tolist(), steps.utilisation.tolist(), steps.regime.tolist(),
-        steps.pattern.tolist(), steps.severity.tolist(), strict=True,
+        steps.pattern.tolist(), steps.severity.tolist(), steps.peak_bytes.tolist(), strict=True,
     )  # fmt: skip
     for index, row in enumerate(columns):
-        collective, job, round_, messages, size, start, finish, rho, port, flows, used, regime, kind, mark = row
+        collective, job, round_, messages, size, start, finish, rho, port, flows, used, regime, kind, mark, peak = row
         rows.append(
             {
                 "id": index,
@@ -153,6 +153,7 @@ def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
                 "worst_port": names[port] if port >= 0 else None,
                 "flows": flows,
                 "utilisation": used,
+                "queue_s": peak / rate[port] if port >= 0 else 0.0,
                 "regime": REGIMES[regime],
                 "pattern": NAMES[kind],
                 "run_g5": mark > 0,

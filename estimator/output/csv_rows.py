@@ -27,7 +27,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 STEP_FIELDS = [
     "id", "trace", "collective", "round", "messages", "bytes", "start_s", "finish_s", "latency_s", "rho",
-    "worst_port", "flows", "utilisation", "regime", "pattern", "run_g5", "severity", "reasons",
+    "worst_port", "flows", "utilisation", "queue_s", "regime", "pattern", "run_g5", "severity", "reasons",
 ]  # fmt: skip
 COLLECTIVE_FIELDS = [
     "id", "trace", "op", "communicator", "ranks", "root", "bytes", "algorithm", "algorithm_reason", "start_s",

@@ -12,10 +12,10 @@ def render(document: dict[str, Any]) -> str:
     lines = []
     for key, value in document.items():
         if isinstance(value, list) and value:
-            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in value)
+            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
             lines.append(f"{json.dumps(key)}: [\n  {rows}\n ]")
         else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+            lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}")
     return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 

@@ -29,13 +29,13 @@ def congestion_s(row: dict[str, Any]) -> float:
 
 
 def leading_collectives(rows: list[dict[str, Any]], top: int) -> list[Group]:
-    """Groups of collectives: those likely wrong first, then marked ones, then the slowest."""
+    """Groups of collectives: those with a mark "likely wrong" first, then those that take longest in all."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["op"], row["algorithm"], row["ranks"], row["bytes"]), []).append(row)
     found = [
         Group(
-            max(members, key=lambda row: (row["severity"] == "likely wrong", row["run_g5"], row["latency_s"])),
+            max(members, key=lambda row: (row["severity"] == "likely wrong", row["latency_s"])),
             len(members),
             sum(row["run_g5"] for row in members),
             sum(row["latency_s"] for row in members),
@@ -43,12 +43,12 @@ def leading_collectives(rows: list[dict[str, Any]], top: int) -> list[Group]:
         for members in groups.values()
     ]
     found.sort(key=lambda group: -group.total_s)
-    found.sort(key=lambda group: (group.slowest["severity"] == "likely wrong", group.marked > 0), reverse=True)
+    found.sort(key=lambda group: group.slowest["severity"] != "likely wrong")
     return found[:top]
 
 
 def leading_steps(rows: list[dict[str, Any]], top: int, *, marked_only: bool) -> list[dict[str, Any]]:
-    """Steps by severity, then load, then latency."""
+    """Steps by severity, then by the time that their longest queue stands for, then by load."""
     chosen = [row for row in rows if row["run_g5"] or not marked_only]
-    chosen.sort(key=lambda row: (row["severity"] == "likely wrong", row["rho"], row["latency_s"]), reverse=True)
+    chosen.sort(key=lambda row: (row["severity"] == "likely wrong", row["queue_s"], row["rho"]), reverse=True)
     return chosen[:top]

@@ -57,7 +57,7 @@ def assumptions(document: dict[str, Any]) -> list[str]:
         f"software overhead {format_time(topology['host_overhead_s'])} a message, sends up to "
         f"{format_size(parameters['eager_limit_bytes'])} are eager, MTU {format_size(parameters['mtu_bytes'])}",
         f"{parameters['fabric']} fabric with {format_size(parameters['buffer_size_bytes'])} a port; within a host "
-        f"{format_rate(topology['intra_node_rate'])}",
+        f"{'no limit' if topology['intra_node_rate'] is None else format_rate(topology['intra_node_rate'])}",
     ]
     if inputs["compute_scale"] != 1.0:
         lines.append(f"compute times times {inputs['compute_scale']:g}")
