@@ -84,6 +84,11 @@ def statistics(errors: list[float]) -> dict[str, float] | None:
     }
 
 
+def is_off(row: dict[str, Any]) -> bool:
+    """Whether the makespan or the mean latency is more than 10 % off."""
+    return bool(max(abs(np.nan_to_num(row["makespan"])), abs(row["mean_latency"])) > 0.1)
+
+
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The figures of one family."""
     found: dict[str, Any] = {"count": len(rows)}
@@ -95,9 +100,7 @@ def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
             "count": len(own),
             "makespan": statistics([row["makespan"] for row in own]),
             "mean_latency": statistics([row["mean_latency"] for row in own]),
-            "off_by_more_than_10_percent": sum(
-                max(abs(np.nan_to_num(row["makespan"])), abs(row["mean_latency"])) > 0.1 for row in own
-            ),
+            "off_by_more_than_10_percent": sum(is_off(row) for row in own),
         }
     return found
 

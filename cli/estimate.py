@@ -25,7 +25,12 @@ class UsageError(Exception):
 
 def estimate_command(
     traces: Annotated[list[str], typer.Argument(metavar="TRACE…", help="VEF files, one job each; - is stdin.")],
-    topo: Annotated[str, typer.Option(metavar="TOPO", help="YAML file or shorthand such as fat-tree:k=8; or ideal.")],
+    topo: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPO", help="YAML file, shorthand such as fat-tree:k=8, or ideal; else a fat-tree that fits."
+        ),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(help="segmented, alpha-beta, static, fluid, mm1, md1, mg1, kingman or empirical."),
@@ -60,6 +65,7 @@ def estimate_command(
     from estimator.background import parse_background
     from estimator.estimate import MODELS, Options, estimate
     from estimator.output.gates import parse_gates
+    from estimator.placement import smallest_fat_tree
     from estimator.topology import load_topology
     from vef import read_trace
 
@@ -83,11 +89,15 @@ def estimate_command(
         background=tuple(parse_background(text) for text in background or []),
     )
     check_target(output)
-    fabric = load_topology(topo, routing=routing, seed=seed)
+    fabric = load_topology(topo, routing=routing, seed=seed) if topo else None
     read = [read_trace(path) for path in traces]
     if not any(_has_traffic(trace) for trace in read):
         note(f"error: {', '.join(traces)}: no message and no collective, so there is nothing to estimate")
         raise typer.Exit(NOTHING)
+    if fabric is None:
+        assumed = smallest_fat_tree([trace.tasks for trace in read], ranks_per_node)
+        note(f"warning: no --topo given, so {assumed} is assumed, a network without oversubscription", quiet)
+        fabric = load_topology(assumed, routing=routing, seed=seed)
     _say_compiling(quiet)
     with _Progress(quiet) as progress:
         result = estimate(read, fabric, options, progress=progress)

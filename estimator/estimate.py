@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.background import add_steady_background
+from estimator.collectives import check_forced
 from estimator.formulas import ModelParameters
 from estimator.placement import place
 from estimator.replay import layout
@@ -137,6 +138,7 @@ def estimate(
     options = options or Options()
     if options.model not in MODELS:
         raise EstimateError(f"unknown model {options.model!r}; known are {', '.join(MODELS)}")
+    check_forced(options.collectives, options.openmpi)
     parameters = parameters_for(fabric, options.parameters)
     ideal = tuple(ideal_replay(trace, options.compute_scale) for trace in traces)
     tasks = [trace.header.tasks for trace in traces]

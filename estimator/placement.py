@@ -144,3 +144,12 @@ def _resolve(path: Path, names: Sequence[tuple[int, str]], fabric: Fabric) -> I3
             raise ConfigError(str(path), line, f"'{name}'", "the name or number of a host", hint)
         hosts[i] = host
     return hosts
+
+
+def smallest_fat_tree(tasks_per_job: Sequence[int], ranks_per_node: int = 1) -> str:
+    """Shorthand of the smallest k-ary fat-tree (k³/4 hosts) that the jobs fit on, each on hosts of its own."""
+    hosts = sum(_needed(tasks, ranks_per_node) for tasks in tasks_per_job)
+    k = 4
+    while k**3 // 4 < hosts:
+        k += 2
+    return f"fat-tree:k={k}"

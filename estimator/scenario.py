@@ -250,5 +250,8 @@ def _network(scenario: Scenario) -> Network:
     ptr = np.append(scenario.path_ptr, scenario.path_ptr[-1] + np.cumsum([len(s.ports) for s in scenario.streams]))
     ports = np.concatenate([scenario.path_ports, *(stream.ports for stream in scenario.streams)])
     network = network_of(scenario.rate, scenario.rate, scenario.latency, ptr.astype(np.int64), ports)
+    for stream in scenario.streams:
+        network.ports["offered"][stream.ports] += stream.rate
+        network.ports["flows"][stream.ports] += 1
     network.ports["random_wait"] = random_waits(scenario.rate, scenario.streams, scenario.own_rho)
     return network

@@ -113,10 +113,12 @@ def on_sample(t: Tables, slot: int) -> None:
         rho = note_flows(message, port, index)
         # F flows of own_rate on a link that carries C = rate / own_rate of them at full speed.
         stretch = max(1.0, rho)
-        transfer = max(transfer, size / min(own_rate, port.rate) * stretch)
+        alone = size / min(own_rate, port.rate)
+        transfer = max(transfer, alone * stretch)
         others = rho * (1.0 - 1.0 / port.flows)
         factor = max(factor, stretch**settings.flow_exponent * (1.0 + others) ** settings.load_exponent)
-        most = max(port.ep_bytes - size, 0.0) / port.rate
+        # Sharing and waiting together are at most the others' bytes there.
+        most = max((port.ep_bytes - size) / port.rate - alone * (stretch - 1.0), 0.0)
         wait += queue_wait(t, rho, min(settings.mtu_bytes, size) / port.packet_rate, most)
     latency = alpha + transfer
     if settings.model == ALPHA_BETA:

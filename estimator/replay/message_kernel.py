@@ -128,6 +128,7 @@ def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> None:
     wake(t, waiter)
     step = steps_of(t)[message.step]
     step.finish = max(step.finish, now)
+    step.flows = max(step.flows, 1)
     took = now - message.posted
     if took > step.slowest:
         step.slowest = took
@@ -166,7 +167,6 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
             spent[at, SERIAL] += serial + nic_wait
             spent[at, SHARING] += extra - queueing
     step = steps_of(t)[messages_of(t)[message.msg].step]
-    step.flows = max(step.flows, 1)
     step.peak = max(step.peak, message.rho_peak)
     if message.rho > step.rho:
         step.rho = message.rho
