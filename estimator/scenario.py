@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -225,13 +225,16 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
         wait_factor=parameters.multihop_safety_factor,
     )
     network = _network(scenario)
+    flowing = scenario.streams if model == "segmented" else ()
+    if not flowing:
+        _add_constant_load(network, scenario.streams)
     routes = len(scenario.path_ptr) - 1
     replay = run_replay(
         network,
         scenario.work,
         settings,
-        stream_paths=np.arange(routes, routes + len(scenario.streams), dtype=np.int32),
-        stream_rates=np.array([stream.rate for stream in scenario.streams]),
+        stream_paths=np.arange(routes, routes + len(flowing), dtype=np.int32),
+        stream_rates=np.array([stream.rate for stream in flowing]),
     )
     posted, arrived = replay.messages["posted"], replay.messages["arrived"]
     rho = replay.steps["rho"]
@@ -245,13 +248,19 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
     )
 
 
+def _add_constant_load(network: Network, streams: Sequence[Stream]) -> None:
+    """Background as the closed-form models and the fluid model take it: a constant load on every link of its path."""
+    for stream in streams:
+        for column in ("offered", "inflow"):
+            network.ports[column][stream.ports] += stream.rate
+        for column in ("flows", "streams", "members"):
+            network.ports[column][stream.ports] += 1
+
+
 def _network(scenario: Scenario) -> Network:
     """Ports and routes, those of the background behind the scenario's own."""
     ptr = np.append(scenario.path_ptr, scenario.path_ptr[-1] + np.cumsum([len(s.ports) for s in scenario.streams]))
     ports = np.concatenate([scenario.path_ports, *(stream.ports for stream in scenario.streams)])
     network = network_of(scenario.rate, scenario.rate, scenario.latency, ptr.astype(np.int64), ports)
-    for stream in scenario.streams:
-        network.ports["offered"][stream.ports] += stream.rate
-        network.ports["flows"][stream.ports] += 1
     network.ports["random_wait"] = random_waits(scenario.rate, scenario.streams, scenario.own_rho)
     return network

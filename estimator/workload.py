@@ -13,7 +13,7 @@ from estimator.replay import layout
 from estimator.replay.engine import Work
 from estimator.replay.network import Network, network_of
 from estimator.topology import Fabric, routes, routing_fabric
-from vef import MESSAGE, Op, Trace
+from vef import MESSAGE, PSEUDO, Op, Trace
 
 PICOSECOND = 1e-12
 
@@ -48,7 +48,7 @@ class Workload:
     host_of : int32[tasks]
     calls : kinds of collective calls
     call_of : int32[collectives], kind of each collective operation
-    compute_s : float64[tasks], sum of the compute times
+    compute_s : float64[tasks], sum of the compute times, each counted once
     fabric : the network as routed on (with bundles where routing is adaptive)
     network, work : tables of the replay
     """
@@ -100,9 +100,7 @@ def build_workload(
     for job, trace in enumerate(traces):
         own = rows[row_ptr[job] : row_ptr[job + 1]]
         _fill_rows(own, trace, int(row_ptr[job]), compute_scale)
-        compute[task_ptr[job] : task_ptr[job + 1]] = np.bincount(
-            trace.task, own["time_s"], minlength=trace.header.tasks
-        )
+        compute[task_ptr[job] : task_ptr[job + 1]] = _compute_s(trace, own["time_s"])
     calls, call_of, expansions = _find_calls(traces, task_ptr, forced, version)
     schedules, op_ptr, ops, planned = _join_schedules(expansions)
     instances, step_count = _lay_out_instances(calls, call_of, expansions)
@@ -149,6 +147,25 @@ def _fill_rows(rows: NDArray[np.void], trace: Trace, offset: int, compute_scale:
     rows["size"] = trace.send_bytes
     rows["path"] = -1
     rows["part"] = -1
+
+
+def _compute_s(trace: Trace, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute time of each task.
+
+    Records that wait for the same thing (non-blocking calls) count their times from the same moment, so the longest
+    of them holds the others; after a pseudo-record the time counts from the record before.
+    """
+    own = np.arange(len(time_s)) + len(time_s)
+    after = np.zeros(len(time_s), bool)
+    first = np.zeros(len(trace.task_rows) + 1, bool)
+    first[trace.task_ptr] = True
+    after[trace.task_rows[1:]] = (trace.kind[trace.task_rows[:-1]] == PSEUDO) & ~first[1:-1]
+    moment = np.where(after, own, trace.dep_row) * 4 + (trace.dep & 3)
+    order = np.lexsort((time_s, moment, trace.task))
+    task, moment = trace.task[order], moment[order]
+    longest = np.ones(len(order), bool)
+    longest[:-1] = (task[1:] != task[:-1]) | (moment[1:] != moment[:-1])
+    return np.bincount(task[longest], time_s[order][longest], minlength=trace.header.tasks)
 
 
 def _find_calls(

@@ -39,7 +39,7 @@ def register(t: Tables, msg: int, path: int, size: float, now: float, source: in
             port.ep_merging = 1
         ingress = path_ports_of(t)[at]
         port.flows += 1
-        port.offered += own_rate
+        port.offered += own_rate if size > 0.0 else 0.0
         port.ep_bytes += size
         port.bytes += size
     return slot
@@ -54,7 +54,9 @@ def release(t: Tables, slot: int) -> None:
     for at in range(route.begin, route.begin + route.hops):
         port = ports_of(t)[path_ports_of(t)[at]]
         port.flows -= 1
-        port.offered = port.offered - own_rate if port.flows > 0 else 0.0
+        if message.size > 0.0:
+            port.offered -= own_rate
+        port.offered = port.offered if port.flows > 0 else 0.0
         port.ep_bytes = port.ep_bytes - message.size if port.flows > 0 else 0.0
 
 

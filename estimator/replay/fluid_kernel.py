@@ -25,6 +25,9 @@ from vef.compiled import kernel
 # A flow with less than this left is through (rounding of rates over time).
 DONE_BYTES = 1e-3
 
+# Of a time, as a share of it; what a flow sends in less is rounding, too.
+ROUNDING = 2.0**-50
+
 
 @kernel
 def post_fluid(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> None:
@@ -80,7 +83,7 @@ def refill(t: Tables, stamp: int, now: float) -> None:
         message = flight[slot]
         after = message.next
         message.left_bytes -= message.speed * elapsed
-        if message.left_bytes <= DONE_BYTES:
+        if message.left_bytes <= max(DONE_BYTES, message.speed * now * ROUNDING):
             end_flow(t, slot, now)
         slot = after
     share_links(t)

@@ -87,7 +87,8 @@ def ripple(t: Tables, index: int, now: float) -> None:
     if port.first >= 0 and port.backlog > EMPTY_BYTES and port.inflow < port.rate * (1.0 - 1e-9):
         counter_of(t)[VERSION] += 1
         port.version = counter_of(t)[VERSION]
-        empty = now + port.backlog / (port.rate - port.inflow)
+        # At least one step of the clock later, or a long trace would stand still here.
+        empty = max(now + port.backlog / (port.rate - port.inflow), now * (1.0 + 2.0**-51))
         push(t, empty, DRAIN + 16 * index, 0.0, port.version, LATE)
 
 

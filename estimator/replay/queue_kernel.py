@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
 from estimator.replay.layout import N_EVENT_FREE, N_HEAP, SEQUENCE
 from estimator.replay.tables import (
@@ -20,11 +20,11 @@ TICKS_PER_S = 2.0**43
 # Kinds of event; code = kind + 16 * reference.
 TASK, THREAD, HEAD, TAIL, RATE, DELIVER, RIPPLE, LOCAL, SAMPLE, DRAIN, REFILL = range(11)
 
-EARLY, LATE = 0.0, 0.5
+EARLY, LATE = 0, 1 << 62  # added to the order of insertion
 
 
 @kernel
-def push(t: Tables, time: float, code: int, value: float, stamp: int, late: float) -> None:
+def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> None:
     """Add an event; a `late` one comes after all others of its instant."""
     counter = counter_of(t)
     heap = heap_of(t)
@@ -35,19 +35,20 @@ def push(t: Tables, time: float, code: int, value: float, stamp: int, late: floa
     event.code = code
     event.value = value
     event.stamp = stamp
-    key = math.floor(time * TICKS_PER_S + 0.5) + late
+    key = np.floor(time * TICKS_PER_S + 0.5)  # a float: the ticks of a million seconds do not fit an i8
+    seq = counter[SEQUENCE] + late
     at = counter[N_HEAP]
     counter[N_HEAP] = at + 1
     while at > 0:
         up = (at - 1) >> 1
-        if heap[up].key <= key:  # an equal one was there before
+        if heap[up].key < key or (heap[up].key == key and heap[up].seq < seq):
             break
         heap[at].key = heap[up].key
         heap[at].seq = heap[up].seq
         heap[at].slot = heap[up].slot
         at = up
     heap[at].key = key
-    heap[at].seq = counter[SEQUENCE]
+    heap[at].seq = seq
     heap[at].slot = slot
     counter[SEQUENCE] += 1
 
