@@ -48,7 +48,7 @@ def _register() -> None:
 _register()
 
 
-def _is_foreseen(error: Exception) -> bool:
+def is_foreseen(error: Exception) -> bool:
     """Whether an error is about what the user gave, so that its text is all there is to say."""
     if isinstance(error, OSError | UnicodeError):
         return True
@@ -71,7 +71,7 @@ def run() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
     except Exception as error:
-        if not _is_foreseen(error):
+        if not is_foreseen(error):
             raise
         for line in str(error).splitlines() or [type(error).__name__]:
             print(f"error: {line}", file=sys.stderr)

@@ -165,7 +165,9 @@ def _compute_s(trace: Trace, time_s: NDArray[np.float64]) -> NDArray[np.float64]
     task, moment = trace.task[order], moment[order]
     longest = np.ones(len(order), bool)
     longest[:-1] = (task[1:] != task[:-1]) | (moment[1:] != moment[:-1])
-    return np.bincount(task[longest], time_s[order][longest], minlength=trace.header.tasks)
+    result = np.zeros(trace.header.tasks)
+    np.add.at(result, task[longest], time_s[order][longest])
+    return result
 
 
 def _find_calls(

@@ -10,7 +10,7 @@ from estimator.document import BREAKDOWN
 
 
 def render(document: dict[str, Any], *, steps: bool = False) -> str:
-    """Rows with the field names of the JSON; breakdowns as columns, reasons joined by ' | '."""
+    """Rows with the field names of the JSON; breakdowns as columns `breakdown_…`, reasons joined by ' | '."""
     rows = [_flat(row) for row in document["steps" if steps else "collectives"]]
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(rows[0]) if rows else STEP_FIELDS if steps else COLLECTIVE_FIELDS)
@@ -22,7 +22,7 @@ def render(document: dict[str, Any], *, steps: bool = False) -> str:
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     flat = {key: value for key, value in row.items() if key != "breakdown"}
     flat["reasons"] = " | ".join(row["reasons"])
-    return {**flat, **row.get("breakdown", {})}
+    return {**flat, **{f"breakdown_{key}": value for key, value in row.get("breakdown", {}).items()}}
 
 
 STEP_FIELDS = [
@@ -32,5 +32,5 @@ STEP_FIELDS = [
 COLLECTIVE_FIELDS = [
     "id", "trace", "op", "communicator", "ranks", "root", "bytes", "algorithm", "algorithm_reason", "start_s",
     "finish_s", "latency_s", "alpha_beta_s", "slowdown", "max_rho", "worst_port", "max_flows", "regime", "pattern",
-    "run_g5", "severity", "g5_steps", "reasons", *BREAKDOWN,
+    "run_g5", "severity", "g5_steps", "reasons", *(f"breakdown_{part}" for part in BREAKDOWN),
 ]  # fmt: skip

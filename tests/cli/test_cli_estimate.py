@@ -1,0 +1,194 @@
+"""`congest estimate`: result, formats, gates, errors and streams."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from cli_shared import ROOT, SAMPLES, congest
+
+RING = ROOT / "sample_traces" / "ring.vef"
+TRAINING = ROOT / "sample_traces" / "training-step.vef"
+FABRIC = "fat-tree:k=8"
+
+
+def result(*arguments: str | Path) -> dict:
+    done = congest("estimate", *arguments, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict:
+    return json.loads(congest("schema").out)
+
+
+@pytest.mark.parametrize("topology", [FABRIC, "dragonfly:a=4,p=2,h=2", "ideal", "torus:8x8"])
+@pytest.mark.parametrize("trace", SAMPLES, ids=lambda path: path.stem)
+def test_json_follows_its_schema(trace: Path, topology: str, schema: dict) -> None:
+    document = result(trace, "--topo", topology)
+    jsonschema.validate(document, schema)
+    assert document["summary"]["steps"] == len(document["steps"])
+    assert document["summary"]["collectives"] == len(document["collectives"])
+    for row in document["collectives"]:
+        assert sum(row["breakdown"].values()) == pytest.approx(row["latency_s"], rel=1e-9, abs=1e-15)
+        assert row["latency_s"] >= row["alpha_beta_s"] * (1 - 1e-9)
+        assert row["run_g5"] == bool(row["reasons"])
+
+
+def test_csv_has_a_row_per_collective_or_step() -> None:
+    document = result(TRAINING, "--topo", FABRIC)
+    for option, rows in ((), document["collectives"]), (("--steps",), document["steps"]):
+        text = congest("estimate", TRAINING, "--topo", FABRIC, "--format", "csv", *option).out
+        read = list(csv.DictReader(io.StringIO(text)))
+        assert [row["id"] for row in read] == [str(row["id"]) for row in rows]
+        assert [float(row["latency_s"]) for row in read] == [row["latency_s"] for row in rows]
+
+
+def test_jsonl_has_an_object_per_line() -> None:
+    document = result(TRAINING, "--topo", FABRIC)
+    lines = congest("estimate", TRAINING, "--topo", FABRIC, "--format", "jsonl").out.splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds[:4] == ["result", "inputs", "summary", "coverage"]
+    assert kinds.count("collective") == len(document["collectives"])
+    assert kinds.count("step") == len(document["steps"])
+
+
+def test_junit_counts_its_cases() -> None:
+    document = result(TRAINING, "--topo", FABRIC)
+    suite = ElementTree.fromstring(congest("estimate", TRAINING, "--topo", FABRIC, "--format", "junit").out)
+    assert int(suite.attrib["tests"]) == len(suite.findall("testcase")) == len(document["collectives"])
+
+
+@pytest.mark.parametrize("name", ["markdown", "github", "table"])
+def test_text_formats_tell_the_makespan(name: str) -> None:
+    done = congest("estimate", RING, "--topo", FABRIC, "--format", name)
+    assert done.code == 0
+    assert "Makespan" in done.out
+
+
+@pytest.mark.parametrize("trace", SAMPLES, ids=lambda path: path.stem)
+def test_table_fits_80_columns_and_is_plain(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = congest("estimate", trace, "--topo", FABRIC)
+    assert max(len(line) for line in done.out.splitlines()) <= 80
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [("makespan>1ns", 1), ("makespan>1000s", 0), ("steps>=1,makespan<1ns", 1), ("g5<0", 0), ("latency > 1000 s", 2)],
+)
+def test_gates(gate: str, code: int) -> None:
+    assert congest("estimate", RING, "--topo", FABRIC, "--fail-on", gate).code == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no-such-file.vef"], ["no-such-file.vef", "no such file"]),
+        ([ROOT / "README.md"], ["README.md:1", "header"]),
+        ([ROOT / "sample_traces"], ["directory"]),
+        ([RING, "--topo", "no-such.yaml"], ["no-such.yaml", "shorthand"]),
+        ([RING, "--topo", "fat-tree:k=5"], ["k", "even"]),
+        ([RING, "--topo", "single-switch:hosts=2"], ["2", "16", "--ranks-per-node"]),
+        ([RING, "--set", "bufer=3"], ["bufer", "buffer_size_bytes"]),
+        ([RING, "--set", "buffer_size_bytes=lots"], ["buffer_size_bytes", "lots"]),
+        ([RING, "--set", "saturation_threshold_rho"], ["NAME=VALUE"]),
+        ([RING, "--collective", "allreduce=foo"], ["foo", "recursive_doubling"]),
+        ([RING, "--collective", "allreduce"], ["OP=ALGORITHM"]),
+        ([RING, "--model", "magic"], ["magic", "segmented"]),
+        ([RING, "--routing", "dor"], ["dor", "d-mod-k"]),
+        ([RING, "--placement", "random:x"], ["random:x"]),
+        ([RING, "--placement", "no-such-hosts"], ["no-such-hosts"]),
+        ([RING, "--background", "nowhere=0.5"], ["nowhere"]),
+        ([RING, "--background", "host-edge=1.5"], ["1.5", "RHO"]),
+        ([RING, "--fail-on", "g6>0"], ["g6", "g5"]),
+        ([RING, "--fail-on", "latency"], ["latency", "expected"]),
+        ([RING, "--format", "xml"], ["xml", "json"]),
+        ([RING, "-o", "/no/such/folder/x.json"], ["/no/such/folder"]),
+        (["-", "-"], ["standard input"]),
+    ],
+)
+def test_errors_say_what_was_found_and_what_would_do(arguments: list[str | Path], words: list[str]) -> None:
+    topology = [] if "--topo" in arguments else ["--topo", "fat-tree:k=4"]
+    done = congest("estimate", *arguments, *topology)
+    assert done.code == 2
+    assert done.out == ""
+    for word in words:
+        assert word in done.err
+
+
+def test_no_file_is_left_after_an_error(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    broken = tmp_path / "broken.vef"
+    broken.write_text("VEF3 2 1 1 0 0 0 1000\nC0 0 1\n0 0 1 8 4 5\n")
+    assert congest("estimate", broken, "--topo", FABRIC, "--format", "json", "-o", target).code == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.vef"]
+
+
+def test_result_goes_to_a_file(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    done = congest("estimate", RING, "--topo", FABRIC, "--format", "json", "-o", target)
+    assert (done.code, done.out) == (0, "")
+    assert json.loads(target.read_text())["summary"] == result(RING, "--topo", FABRIC)["summary"]
+
+
+def test_nothing_to_estimate_is_not_success(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.vef"
+    empty.write_text("VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 0 0 0 5 -1\n1 1 1 0 0 5 -1\n")
+    done = congest("estimate", empty, "--topo", FABRIC)
+    assert done.code == 3
+    assert "nothing to estimate" in done.err
+
+
+def test_reads_standard_input() -> None:
+    done = congest("estimate", "-", "--topo", FABRIC, "--format", "json", stdin=RING.read_bytes())
+    assert json.loads(done.out)["summary"] == result(RING, "--topo", FABRIC)["summary"]
+
+
+def test_two_jobs_have_prefixed_ids() -> None:
+    document = result(TRAINING, TRAINING, "--topo", FABRIC)
+    ids = {row["id"] for row in document["collectives"]}
+    assert {"0:G0", "1:G0"} <= ids
+    assert len(document["inputs"]["traces"]) == 2
+
+
+def test_assumes_a_network_where_none_is_given_and_says_so() -> None:
+    done = congest("estimate", RING)
+    assert done.code == 0
+    assert "fat-tree:k=4 is assumed" in done.err
+    assert congest("estimate", RING, "--quiet").err == ""
+
+
+def test_same_input_gives_the_same_bytes() -> None:
+    outputs = []
+    for seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [
+            sys.executable,
+            "-c",
+            "from cli.main import run; run()",
+            "estimate",
+            str(TRAINING),
+            "--topo",
+            FABRIC,
+        ]
+        done = subprocess.run([*command, "--format", "json"], env=environment, capture_output=True, check=True)
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+
+
+def test_help_does_not_load_the_heavy_libraries() -> None:
+    code = (
+        "import sys, cli.main; print([m for m in ('numpy', 'numba', 'networkx', 'matplotlib') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
