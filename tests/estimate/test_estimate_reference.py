@@ -1,0 +1,39 @@
+"""Spot check against packet-level simulation (ns-3): makespan within 1 %, mean latency within 2 %."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from estimator.scenario import load_scenario, run_scenario
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
+
+pytestmark = pytest.mark.skipif(not REFERENCE.is_dir(), reason=f"the packet-level scenarios are not at {REFERENCE}")
+
+SCENARIOS = (
+    "a/a_incast_single_N16_1M_100G.json",
+    "a/a_incast_ls2_dmodk_N2_64K_400G.json",
+    "a/a_incast_ls2_ecmp_N16_4K_100G_jit2000.json",
+    "b/b_a2a_linear_ls_4_dmodk_N32_16K_100G.json.gz",
+    "b/b_a2a_linear_single_N16_1K_400G.json.gz",
+    "b/b_a2a_pairwise_single_N16_256K_400G.json.gz",
+    "c/c_ring_single_N8_64K_100G.json",
+    "c/c_ring_strided_4_dmodk_N8_16M_100G.json",
+    "d/d_bcast_single_N32_64K_400G.json",
+    "d/d_rdouble_strided_1_dmodk_N32_1M_400G.json.gz",
+    "f/f_moe_hot5_single_N32_16K_400G.json.gz",
+    "f/f_victim_txleaf_ecmp_N32_64K_100G.json",
+    "g/g_dragonfly_hotspot_64K_100G_s1.json.gz",
+    "g/g_ft3_ecmp_perm_4K_400G_s1.json.gz",
+    "g/g_torus8x8_hotspot_4K_100G_s2.json.gz",
+)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(name: str) -> None:
+    scenario = load_scenario(REFERENCE / name)
+    outcome = run_scenario(scenario)
+    assert outcome.makespan_s == pytest.approx(scenario.reference["makespan_ns"] * 1e-9, rel=0.01)
+    assert outcome.mean_latency_s == pytest.approx(scenario.reference["mean_latency_ns"] * 1e-9, rel=0.02)
