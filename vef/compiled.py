@@ -16,12 +16,14 @@ from typing import Any
 
 from numba import __version__ as numba_version
 from numba import njit
-from numba.core import config
+from numba.core import config as numba_config
 
 ROOTS = ("vef", "estimator")
 
 # Versions whose machine code is kept.
 KEPT_VERSIONS = 4
+
+config: Any = numba_config
 
 
 def cache_home() -> Path:
