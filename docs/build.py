@@ -19,16 +19,16 @@ On the command line a shorthand does for most: `single-switch:hosts=64`, `fat-tr
 `leaf-spine:leaves=4,hosts=8,spines=4`, `dragonfly:a=4,p=2,h=2`, `torus:8x8x4`, `mesh:4x4`,
 `rail-optimized:nodes=16,gpus=8`, and `ideal`, the network without latency or limit of bandwidth.
 
-Routes are worked out for the pairs of hosts that talk. `d-mod-k` takes the digits of the destination's number, `ecmp`
-hashes source and destination with a seed, `spray` uses all shortest paths alike (ideal adaptive routing), `minimal` and
-`valiant` are those of dragonflies, `dor` goes dimension by dimension.
+Routes are worked out for the pairs of hosts that talk. `d-mod-k` takes the digits of the destination's number,
+`ecmp` hashes source and destination with a seed, `spray` uses all shortest paths alike (ideal adaptive routing),
+`minimal` and `valiant` are those of dragonflies, `dor` goes dimension by dimension.
 """
 
 COLLECTIVES = """# Collectives
 
-A trace says which collective was called; what goes over the network depends on the algorithm. `congest` takes the one
-that Open MPI 4.1 and 5.0 choose by themselves for the number of ranks and the size (`--openmpi 4.1|5.0|main`), and the
-result names it and the rule. `--collective allreduce=ring` forces another, by name or number.
+A trace says which collective was called; what goes over the network depends on the algorithm. `congest` takes the
+one that Open MPI 4.1 and 5.0 choose by themselves for the number of ranks and the size (`--openmpi 4.1|5.0|main`),
+and the result names it and the rule. `--collective allreduce=ring` forces another, by name or number.
 
 A reduction is taken to have elements of 4 bytes where its size is a multiple of 4, else of 1 byte. Where the members'
 sizes differ, gather, scatter and allgather are their v-variants; an AlltoAll that gives totals is an alltoallv.
