@@ -44,9 +44,9 @@ def codes(trace):
         (BASE.replace(" 2048 ", " 0002048 ").encode(), ["number-form"]),
         (BASE.replace("200 G0", "200 0").encode(), ["dep-id"]),
         (BASE.replace("1000 -1", "1000 7").encode(), ["dep-id"]),
-        (gzip.compress(BASE.encode()), []),
+        (gzip.compress(BASE.encode(), mtime=0), []),
         (zstandard.compress(BASE.encode()), []),
-        (gzip.compress(BASE[:100].encode()) + gzip.compress(BASE[100:].encode()), []),
+        (gzip.compress(BASE[:100].encode(), mtime=0) + gzip.compress(BASE[100:].encode(), mtime=0), []),
         (zstandard.compress(BASE[:100].encode()) + zstandard.compress(BASE[100:].encode()), []),
     ],
 )
@@ -80,7 +80,7 @@ def test_lines_count_blank_ones(tmp_path):
 
 def test_compressed_trace_on_standard_input(monkeypatch):
     class Standard:
-        buffer = io.BytesIO(gzip.compress(BASE.encode()))
+        buffer = io.BytesIO(gzip.compress(BASE.encode(), mtime=0))
 
     monkeypatch.setattr(sys, "stdin", Standard())
     assert len(read_trace("-")) == 10
@@ -145,11 +145,11 @@ def small_blocks(original):
         (b"VEF9 1 0 1 0 0 0 1000\n", "no-header"),
         (b"\x00\x01\x02" * 100, "binary"),
         (bytes(range(1, 256)) * 20, "no-header"),
-        (gzip.compress(BASE.encode())[:-10], "truncated"),
-        (gzip.compress(BASE.encode())[:40], "truncated"),
+        (gzip.compress(BASE.encode(), mtime=0)[:-10], "truncated"),
+        (gzip.compress(BASE.encode(), mtime=0)[:40], "truncated"),
         (b"\x1f\x8bnonsense and more of it", "unreadable"),
         (b"\x28\xb5\x2f\xfdnonsense and more of it", "unreadable"),
-        (gzip.compress(b""), "no-header"),
+        (gzip.compress(b"", mtime=0), "no-header"),
     ],
 )
 def test_what_is_no_trace(tmp_path, data, code):
