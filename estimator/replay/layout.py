@@ -41,6 +41,7 @@ PORT_TYPE = np.dtype(
         ("backlog", "f8"),  # bytes that wait
         ("inflow", "f8"),  # bytes/s arriving now
         ("updated", "f8"),  # time of the two above
+        ("pulse", "f8"),  # bytes/s at which one-packet messages come in beside longer ones
         # one busy period ("episode") after another
         ("ep_start", "f8"),
         ("ep_bytes", "f8"),

@@ -22,12 +22,13 @@ from estimator.replay.layout import (
     READY_LAST,
 )
 from estimator.replay.message_kernel import arrive_from_network, arrive_locally
-from estimator.replay.port_kernel import depart, inject, on_head, on_rate, on_tail, ripple, start_stream
+from estimator.replay.port_kernel import depart, inject, on_head, on_pulse, on_rate, on_tail, ripple, start_stream
 from estimator.replay.queue_kernel import (
     DELIVER,
     DRAIN,
     HEAD,
     LOCAL,
+    PULSE,
     RATE,
     REFILL,
     RIPPLE,
@@ -181,6 +182,8 @@ def run_loop(t: Tables, budget: int) -> int:
             arrive_locally(t, ref, event.value, now)
         elif kind == SAMPLE:
             on_sample(t, ref)
+        elif kind == PULSE:
+            on_pulse(t, ref, event.value, now)
         elif kind == REFILL:
             refill(t, event.stamp, now)
     return GROW

@@ -20,7 +20,18 @@ from estimator.replay.layout import (
     PASSED,
     VERSION,
 )
-from estimator.replay.queue_kernel import DELIVER, DRAIN, EARLY, HEAD, LATE, RATE, RIPPLE, TAIL, push
+from estimator.replay.queue_kernel import (
+    DELIVER,
+    DRAIN,
+    EARLY,
+    HEAD,
+    LATE,
+    PULSE,
+    RATE,
+    RIPPLE,
+    TAIL,
+    push,
+)
 from estimator.replay.tables import (
     Tables,
     counter_of,
@@ -56,6 +67,21 @@ def is_backlogged(port: Any) -> bool:
 
 
 @kernel
+def output_share(port: Any) -> float:
+    """Output rate of a flow through the port over its input rate."""
+    inflow = port.inflow + port.pulse
+    return port.rate / inflow if is_backlogged(port) and inflow > 0.0 else 1.0
+
+
+@kernel
+def on_pulse(t: Tables, index: int, rate: float, now: float) -> None:
+    """A one-packet message no longer counts in the port's output shares."""
+    port = ports_of(t)[index]
+    port.pulse = port.pulse - rate if port.pulse > rate * (1.0 + 1e-9) else 0.0
+    mark(t, index, now)
+
+
+@kernel
 def mark(t: Tables, index: int, now: float) -> None:
     """Have the port's output shares looked at once all events of this instant are in."""
     port = ports_of(t)[index]
@@ -71,7 +97,7 @@ def ripple(t: Tables, index: int, now: float) -> None:
     port = ports_of(t)[index]
     port.dirty = 0
     settle(port, now)
-    share = port.rate / port.inflow if is_backlogged(port) and port.inflow > 0.0 else 1.0
+    share = output_share(port)
     wait = port.backlog / port.rate
     at = port.first
     while at >= 0:
@@ -307,7 +333,6 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     if size <= settings.packet_bytes:
         # One packet: head and tail are the same moment.
         message.tail = at + 1
-        was_backlogged = is_backlogged(port)
         port.backlog += size
         port.ep_bytes += size
         port.bytes += size
@@ -315,8 +340,16 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         if at > 1:
             depart(before)
         push(t, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0, EARLY)
-        if not was_backlogged:
+        leaving = port.packet_rate
+        if port.first >= 0 and size > 0.0:
+            # It is all there already, but takes its part of the output for as long as it took to come in.
+            came = hops_of(t)[slot * settings.longest + at].rate
+            port.pulse += came
+            push(t, now + size / came, PULSE + 16 * index, came, 0, EARLY)
             mark(t, index, now)
+            leaving = min(leaving, came * output_share(port))
+        if not is_last:
+            hops_of(t)[slot * settings.longest + at + 1].rate = leaving
         return
     if at == 1 and size < np.inf:
         arrives = message.started + size / before.rate + before.latency
@@ -333,7 +366,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         mark(t, index, now)
     if not is_last:
         link_hop(t, port, slot * settings.longest + at)
-        hop.out = hop.rate * port.rate / port.inflow if is_backlogged(port) else hop.rate
+        hop.out = hop.rate * output_share(port)
         hops_of(t)[slot * settings.longest + at + 1].rate = hop.out
         push(t, reaches, HEAD + 16 * slot, 0.0, 0, EARLY)
 
