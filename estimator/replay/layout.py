@@ -57,6 +57,7 @@ PORT_TYPE = np.dtype(
         ("nic_free", "f8"),  # when the last started message has left
         ("nic_first", "i8"),  # queue of posted messages
         ("nic_last", "i8"),
+        ("nic_slot", "i8"),  # of the last started message
         ("version", "i8"),  # of the pending drain event
         ("random_wait", "f8"),  # mean wait behind random background at an empty port
         ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
@@ -98,6 +99,8 @@ FLIGHT_TYPE = np.dtype(
         ("rho_peak", "f8"),  # largest backlog of any of them
         ("rho_bytes", "f8"),  # bytes of that busy period
         ("stamp", "i8"),  # tells users of a reused slot apart
+        ("follower", "i8"),  # slot of the next message of its source, -1 = none right behind
+        ("follower_stamp", "i8"),
         ("path", "i4"),
         ("head", "i4"),  # hop whose port the head reaches next
         ("tail", "i4"),

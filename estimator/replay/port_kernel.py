@@ -215,6 +215,7 @@ def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int
     message.posted = posted
     message.waited = 0.0
     message.shared = 0
+    message.follower = -1
     message.head = 1
     message.tail = 1
     message.stamp += 1
@@ -240,6 +241,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     message.started = start
     port.nic_free = start + size / port.rate
     port.nic_busy = 1
+    port.nic_slot = slot
     port.bytes += size
     port.updated = max(port.updated, ready + size / port.rate)
     if port.ep_merging == 1 and port.updated > port.ep_start:
@@ -372,6 +374,17 @@ def on_head(t: Tables, slot: int, now: float) -> None:
 
 
 @kernel
+def is_followed(t: Tables, message: Any, at: int, index: int) -> bool:
+    """Whether the next message of the same source comes right behind, through the same port."""
+    if message.follower < 0:
+        return False
+    other = flight_of(t)[message.follower]
+    route = paths_of(t)[other.path]
+    same = other.stamp == message.follower_stamp and route.hops > at
+    return same and path_ports_of(t)[route.begin + at] == index
+
+
+@kernel
 def on_tail(t: Tables, slot: int, now: float) -> None:
     """The last packet of a message has wholly arrived at a port."""
     settings = settings_of(t)[0]
@@ -392,13 +405,22 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
     port.bytes += message.size
     hop.state = PASSED
     note_load(message, port, index, now)
+    before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
     if at > 1:
-        depart(ports_of(t)[path_ports_of(t)[route.begin + at - 1]])
+        depart(before)
     first = min(message.size, settings.packet_bytes)
     ahead = max(port.backlog - first, 0.0)
     leaves = now + ahead / port.rate + first / port.packet_rate + port.latency + hop.extra
     if at + 1 < route.hops:
         unlink_hop(t, port, slot * settings.longest + at)
+    if at == 1 and before.nic_busy == 1:
+        message.follower = before.nic_slot
+        message.follower_stamp = flight_of(t)[before.nic_slot].stamp
+    if port.first >= 0 and is_followed(t, message, at, index):
+        # Until the next head counts, so that shares do not jump between messages of one source.
+        port.pulse += hop.rate
+        push(t, now + first / hop.rate, PULSE + 16 * index, hop.rate, 0, EARLY)
+    if at + 1 < route.hops:
         push(t, leaves, TAIL + 16 * slot, 0.0, 0, EARLY)
     else:
         push(t, leaves, DELIVER + 16 * slot, 0.0, 0, EARLY)
