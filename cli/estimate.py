@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.streams import check_target, note, write_result
+from cli.streams import check_target, note, say_compiling, write_result
 
 if TYPE_CHECKING:
     from vef import Trace
@@ -90,6 +90,7 @@ def estimate_command(
     )
     check_target(output)
     fabric = load_topology(topo, routing=routing, seed=seed) if topo else None
+    say_compiling(quiet)
     read = [read_trace(path) for path in traces]
     if not any(_has_traffic(trace) for trace in read):
         note(f"error: {', '.join(traces)}: no message and no collective, so there is nothing to estimate")
@@ -98,7 +99,6 @@ def estimate_command(
         assumed = smallest_fat_tree([trace.tasks for trace in read], ranks_per_node)
         note(f"warning: no --topo given, so {assumed} is assumed, a network without oversubscription", quiet)
         fabric = load_topology(assumed, routing=routing, seed=seed)
-    _say_compiling(quiet)
     with _Progress(quiet) as progress:
         result = estimate(read, fabric, options, progress=progress)
     document = _document(result)
@@ -136,13 +136,6 @@ def _has_traffic(trace: Trace) -> bool:
     from vef import PSEUDO
 
     return bool((trace.kind != PSEUDO).any())
-
-
-def _say_compiling(quiet: bool) -> None:
-    from vef.compiled import is_compiled
-
-    if not is_compiled():
-        note("compiling once for this version; later runs start at once …", quiet)
 
 
 def _rendered(document: dict[str, Any], format_: str, output: Path | None, top: int, steps: bool) -> str:

@@ -50,3 +50,11 @@ def note(text: str, quiet: bool = False) -> None:
     """Say something that is not the result."""
     if not quiet:
         print(text, file=sys.stderr)
+
+
+def say_compiling(quiet: bool = False) -> None:
+    """Tell why the first run after an installation takes longer, before anything is compiled."""
+    from vef.compiled import is_compiled
+
+    if not is_compiled():
+        note("compiling once for this version; later runs start at once …", quiet)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.streams import say_compiling
+
 if TYPE_CHECKING:
     from vef import Problem, Trace
 
@@ -20,6 +22,7 @@ def validate_command(
 
     if format not in ("table", "json"):
         raise typer.BadParameter(f"found '{format}'; expected table or json", param_hint="--format")
+    say_compiling()
     results = [(path, *_check(path)) for path in traces]
     if format == "json":
         typer.echo(json.dumps({"traces": [_as_dict(*result) for result in results]}, indent=1))
