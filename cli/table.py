@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.output.ranking import congestion_s, leading_collectives, leading_steps
-from estimator.output.words import advice, assumptions, limits, mark, step_name, verdict
+from estimator.output.ranking import congestion_s, leading_collectives, leading_steps, marked_groups
+from estimator.output.words import advice, alike, assumptions, limits, mark, step_name, verdict
 from estimator.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -75,7 +75,11 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
     columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
     columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("congest.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
-    table = _table(console, "Collectives, slowest in all first (n alike in a row)", [*columns, ("mark", "left")])
+    table = _table(
+        console,
+        "Collectives by total time (n alike in a row, the slowest of them shown)",
+        [*columns, ("mark", "left")],
+    )
     for group in groups:
         row = group.slowest
         factor = "–" if row["slowdown"] is None else f"{row['slowdown']:.2f}"
@@ -100,15 +104,16 @@ def _breakdowns(console: Console, document: dict[str, Any], top: int) -> None:
 
 
 def _reasons(console: Console, document: dict[str, Any], top: int) -> None:
-    steps = leading_steps(document["steps"], top, marked_only=True)
-    if not steps:
+    groups = marked_groups(document)
+    if not groups:
         return
     console.print()
-    more = document["summary"]["g5_steps"] - len(steps)
-    tail = f" (and {more} more)" if more else ""
+    tail = f" (and {len(groups) - top} kinds more)" if len(groups) > top else ""
     console.print(f"[bold]Run G5 on these steps, and why[/bold]{tail}", highlight=False)
-    for step in steps:
-        text = f"{step_name(step)}, {step['pattern']}, {step['severity']}: {'; '.join(step['reasons'])}."
+    for group in groups[:top]:
+        step = group.worst
+        kind = f"{step['pattern']}, {step['severity']}"
+        text = f"{step_name(step)}{alike(group.count)}, {kind}: {'; '.join(step['reasons'])}."
         console.print(f"- {text}", highlight=False, style=STYLES[step["severity"]], markup=False)
 
 

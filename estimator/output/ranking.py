@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+WRONG = "likely wrong"
+
 
 @dataclass(frozen=True)
 class Group:
@@ -23,19 +25,38 @@ class Group:
     total_s: float
 
 
+@dataclass(frozen=True)
+class StepGroup:
+    """Marked steps that are alike: of the same kind of call, or of the same point-to-point pattern.
+
+    Attributes
+    ----------
+    worst : the row of the worst one
+    count : how many there are
+    """
+
+    worst: dict[str, Any]
+    count: int
+
+
 def congestion_s(row: dict[str, Any]) -> float:
     """The part of a collective's latency that others cause: sharing and queueing."""
     return float(row["breakdown"]["sharing_s"] + row["breakdown"]["queueing_s"])
+
+
+def call_key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What two collectives have in common that are the same call."""
+    return row["op"], row["algorithm"], row["ranks"], row["bytes"]
 
 
 def leading_collectives(rows: list[dict[str, Any]], top: int) -> list[Group]:
     """Groups of collectives: those with a mark "likely wrong" first, then those that take longest in all."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault((row["op"], row["algorithm"], row["ranks"], row["bytes"]), []).append(row)
+        groups.setdefault(call_key(row), []).append(row)
     found = [
         Group(
-            max(members, key=lambda row: (row["severity"] == "likely wrong", row["latency_s"])),
+            max(members, key=lambda row: (row["severity"] == WRONG, row["latency_s"])),
             len(members),
             sum(row["run_g5"] for row in members),
             sum(row["latency_s"] for row in members),
@@ -43,12 +64,22 @@ def leading_collectives(rows: list[dict[str, Any]], top: int) -> list[Group]:
         for members in groups.values()
     ]
     found.sort(key=lambda group: -group.total_s)
-    found.sort(key=lambda group: group.slowest["severity"] != "likely wrong")
+    found.sort(key=lambda group: group.slowest["severity"] != WRONG)
     return found[:top]
 
 
 def leading_steps(rows: list[dict[str, Any]], top: int, *, marked_only: bool) -> list[dict[str, Any]]:
     """Steps by severity, then by the time that their longest queue stands for, then by load."""
     chosen = [row for row in rows if row["run_g5"] or not marked_only]
-    chosen.sort(key=lambda row: (row["severity"] == "likely wrong", row["queue_s"], row["rho"]), reverse=True)
+    chosen.sort(key=lambda row: (row["severity"] == WRONG, row["queue_s"], row["rho"]), reverse=True)
     return chosen[:top]
+
+
+def marked_groups(document: dict[str, Any]) -> list[StepGroup]:
+    """Marked steps, those alike under the worst of them, the worst group first."""
+    calls = {row["id"]: call_key(row) for row in document["collectives"]}
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for step in leading_steps(document["steps"], len(document["steps"]), marked_only=True):
+        alike = calls[step["collective"]] if step["collective"] is not None else (step["trace"], step["pattern"])
+        groups.setdefault((step["severity"], *alike), []).append(step)
+    return [StepGroup(members[0], len(members)) for members in groups.values()]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from estimator.collectives import ALGORITHMS
+from estimator.output.ranking import WRONG, congestion_s, marked_groups
 from estimator.units import format_rate, format_size, format_time
+
+# From this share of a collective's latency on, congestion is worth an advice.
+CONGESTED_SHARE = 0.05
 
 
 def percent(share: float) -> str:
@@ -23,18 +28,13 @@ def verdict(document: dict[str, Any]) -> list[str]:
         f"Makespan {format_time(makespan)}; a rank communicates or waits for {format_time(communication)} of it "
         f"({percent(share)}) on average."
     ]
-    slowdown = summary["slowdown"]
-    if slowdown is not None:
-        bare = format_time(summary["communication_alpha_beta_s"])
-        grown = f"{slowdown:.3g} times as long" if slowdown >= 1.1 else f"{percent(max(slowdown - 1.0, 0.0))} longer"
-        lines.append(f"Without contention that would be {bare}: congestion makes it {grown}.")
-    if summary["worst_port"] is None:
-        lines.append("No two flows ever meet at a port: there is no congestion.")
-    else:
-        lines.append(f"The highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}.")
-    wrong = sum(step["severity"] == "likely wrong" for step in document["steps"])
+    lines.append(_contention(summary))
+    wrong = sum(step["severity"] == WRONG for step in document["steps"])
     if summary["g5_steps"] == 0:
-        lines.append(f"None of the {summary['steps']} steps is marked “run G5”: the estimate can be trusted.")
+        lines.append(
+            f"None of the {summary['steps']} steps is marked “run G5”: no queue is so loaded that the estimate "
+            "would need a packet-level check."
+        )
     else:
         lines.append(
             f"{summary['g5_steps']} of {summary['steps']} steps are marked “run G5” "
@@ -42,6 +42,21 @@ def verdict(document: dict[str, Any]) -> list[str]:
             f"{wrong} likely wrong, {summary['g5_steps'] - wrong} informational."
         )
     return lines
+
+
+def _contention(summary: dict[str, Any]) -> str:
+    """What contention costs, and where the load is highest."""
+    if summary["worst_port"] is None:
+        return "No two flows ever meet at a port: there is no congestion."
+    where = f"the highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}."
+    slowdown = summary["slowdown"]
+    if slowdown is None:
+        return where.capitalize()
+    if slowdown < 1.0 + 1e-5:
+        return f"Congestion costs nothing; {where}"
+    bare = format_time(summary["communication_alpha_beta_s"])
+    grown = f"{slowdown:.3g} times as long" if slowdown >= 1.1 else f"{percent(slowdown - 1.0)} longer"
+    return f"Without contention that would be {bare}: congestion makes it {grown}; {where}"
 
 
 def assumptions(document: dict[str, Any]) -> list[str]:
@@ -79,15 +94,36 @@ def limits(document: dict[str, Any]) -> list[str]:
 def advice(document: dict[str, Any]) -> list[str]:
     """What to do next."""
     lines = []
-    wrong = [step for step in document["steps"] if step["severity"] == "likely wrong"]
+    wrong = [group for group in marked_groups(document) if group.worst["severity"] == WRONG]
     if wrong:
-        shown = ", ".join(step_name(step) for step in wrong[:5])
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        shown = ", ".join(step_name(group.worst) + alike(group.count) for group in wrong[:5])
+        more = f" and {len(wrong) - 5} kinds more" if len(wrong) > 5 else ""
         lines.append(f"Simulate packet by packet (G5): {shown}{more}.")
     elif document["summary"]["g5_steps"]:
         lines.append("The marked steps are highly loaded, but their queues stay within the buffers.")
+    lines.extend(_other_algorithm(document))
     lines.append("--steps lists every step, --format json has everything, docs/model.md explains the model.")
     return lines
+
+
+def _other_algorithm(document: dict[str, Any]) -> list[str]:
+    """Where congestion is a good part of a collective, what else could carry it."""
+    congested = [row for row in document["collectives"] if congestion_s(row) > CONGESTED_SHARE * row["latency_s"]]
+    if not congested:
+        return []
+    worst = max(congested, key=congestion_s)
+    series = document["inputs"]["openmpi"]
+    known = ALGORITHMS["bcast" if worst["op"] == "broadcast" else worst["op"]]
+    others = [found.name for found in known if found.name != worst["algorithm"] and series in found.versions]
+    return [
+        f"Congestion is {percent(congestion_s(worst) / worst['latency_s'])} of {worst['id']} {worst['op']}: try another "
+        f"--placement or --routing, or --collective {worst['op']}=ALGORITHM ({', '.join(others)})."
+    ]
+
+
+def alike(count: int) -> str:
+    """How many more there are like one."""
+    return f" (and {count - 1} like it)" if count > 1 else ""
 
 
 def step_name(step: dict[str, Any]) -> str:
