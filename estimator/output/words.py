@@ -115,8 +115,9 @@ def _other_algorithm(document: dict[str, Any]) -> list[str]:
     series = document["inputs"]["openmpi"]
     known = ALGORITHMS["bcast" if worst["op"] == "broadcast" else worst["op"]]
     others = [found.name for found in known if found.name != worst["algorithm"] and series in found.versions]
+    share = percent(congestion_s(worst) / worst["latency_s"])
     return [
-        f"Congestion is {percent(congestion_s(worst) / worst['latency_s'])} of {worst['id']} {worst['op']}: try another "
+        f"Congestion is {share} of {worst['id']} {worst['op']}: try another "
         f"--placement or --routing, or --collective {worst['op']}=ALGORITHM ({', '.join(others)})."
     ]
 
