@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from estimator.output.ranking import congestion_s, leading_collectives, leading_steps, marked_groups
-from estimator.output.words import advice, alike, assumptions, limits, mark, step_name, verdict
+from estimator.output.words import advice, alike, assumptions, group_mark, limits, mark, step_name, verdict
 from estimator.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
         cells += [format_size(row["bytes"]), row["algorithm"], format_time(row["latency_s"]), factor]
         cells += [format_time(congestion_s(row)), f"{row['max_rho']:.2f}"]
         cells += [row["worst_port"] or "–"] if wide else []
-        table.add_row(*cells, mark(row["severity"]), style=STYLES[row["severity"]])
+        table.add_row(*cells, group_mark(group), style=STYLES[row["severity"]])
     console.print(table, highlight=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from estimator.output.ranking import congestion_s, leading_collectives, leading_steps
-from estimator.output.words import advice, assumptions, limits, mark, step_name, verdict
+from estimator.output.words import advice, assumptions, group_mark, limits, step_name, verdict
 from estimator.units import format_size, format_time
 
 
@@ -24,7 +24,7 @@ def render(document: dict[str, Any], *, top: int = 10, steps: bool = False) -> s
         cells = [
             f"{row['id']} {row['op']}", str(group.count), str(row["ranks"]), format_size(row["bytes"]),
             row["algorithm"], format_time(row["latency_s"]), factor, format_time(congestion_s(row)),
-            f"{row['max_rho']:.2f}", row["worst_port"] or "–", mark(row["severity"]),
+            f"{row['max_rho']:.2f}", row["worst_port"] or "–", group_mark(group),
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     chosen = leading_steps(document["steps"], len(document["steps"]) if steps else top, marked_only=not steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from estimator.collectives import ALGORITHMS
-from estimator.output.ranking import WRONG, congestion_s, marked_groups
+from estimator.output.ranking import WRONG, Group, congestion_s, marked_groups
 from estimator.units import format_rate, format_size, format_time
 
 # From this share of a collective's latency on, congestion is worth an advice.
@@ -137,3 +137,11 @@ def step_name(step: dict[str, Any]) -> str:
 def mark(severity: str | None) -> str:
     """A mark, short."""
     return {None: "", "informational": "G5", "likely wrong": "G5 !"}[severity]
+
+
+def group_mark(group: Group) -> str:
+    """Mark of a group of collectives, and how many of them have one."""
+    if not group.marked:
+        return ""
+    sign = mark(group.slowest["severity"] or "informational")
+    return sign if group.count == 1 else f"{sign} ×{group.marked}"
