@@ -14,6 +14,7 @@ import typer
 from cli.streams import check_target, note, say_compiling, write_result
 
 if TYPE_CHECKING:
+    from estimator.output.gates import Gate
     from vef import Trace
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "github", "junit")
@@ -105,7 +106,7 @@ def estimate_command(
     for warning in document["warnings"]:
         place = f"{warning['file']}:{warning['line']}: " if warning["file"] else ""
         note(f"warning: {place}{warning['message']}", quiet)
-    write_result(_rendered(document, format_, output, top, steps), output)
+    write_result(_rendered(document, format_, output, top, steps, gates), output)
     failed = [gate for gate in gates if gate.fails(document)]
     for gate in failed:
         note(f"failed: {gate.describe(document)}")
@@ -138,11 +139,13 @@ def _has_traffic(trace: Trace) -> bool:
     return bool((trace.kind != PSEUDO).any())
 
 
-def _rendered(document: dict[str, Any], format_: str, output: Path | None, top: int, steps: bool) -> str:
+def _rendered(
+    document: dict[str, Any], format_: str, output: Path | None, top: int, steps: bool, gates: list[Gate]
+) -> str:
     if format_ != "table":
         from estimator.output import render
 
-        return render(document, format_, steps=steps, top=top)
+        return render(document, format_, steps=steps, top=top, gates=gates)
     from rich.console import Console
 
     from cli.table import show

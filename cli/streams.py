@@ -30,7 +30,9 @@ def check_target(path: Path | None) -> None:
 def write_result(text: str, path: Path | None) -> None:
     """Write a result to stdout, or to a file that is there whole or not at all."""
     if path is None:
-        sys.stdout.write(text)
+        encoding = sys.stdout.encoding or "utf-8"
+        # A terminal without ρ or → shows ? in their place; that is no reason to show nothing.
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

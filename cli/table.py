@@ -61,7 +61,7 @@ def _table(console: Console, title: str, columns: list[tuple[str, str]]) -> Tabl
         padding=(0, 1, 0, 0),
     )
     for name, justify in columns:
-        limit = 12 if name == "algorithm" and console.width < WIDE else None
+        limit = 11 if name == "algorithm" and console.width < WIDE else None
         table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True, max_width=limit)
     console.print()
     return table
@@ -73,7 +73,7 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
         return
     wide = console.width >= WIDE
     columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
-    columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("congest.", "right"), ("ρ", "right")]
+    columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("cong.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
     table = _table(
         console,

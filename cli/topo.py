@@ -19,7 +19,7 @@ def topo_command(
     export: Annotated[Path | None, typer.Option(help="Write the graph: .graphml, .json, .csv or .yaml.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it: .svg, .png or .pdf.")] = None,
     routes: Annotated[
-        tuple[str, str] | None, typer.Option("--route", metavar="SRC DST", help="Show the route between two hosts.")
+        tuple[str, str] | None, typer.Option("--routes", "--route", metavar="SRC DST", help="Show the route between two hosts.")
     ] = None,
     routing: Annotated[str | None, typer.Option(help="Routing rule instead of the topology's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of hashed routing.")] = None,
@@ -45,9 +45,14 @@ def topo_command(
     if routes is not None:
         found["route"] = _route(fabric, *routes)
     if format_ == "json":
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(_finite(found), ensure_ascii=False, indent=1))
     else:
         _show(found)
+
+
+def _finite(found: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: what has no limit is null."""
+    return {key: None if value == float("inf") else value for key, value in found.items()}
 
 
 def _route(fabric: Any, source: str, target: str) -> list[str]:
