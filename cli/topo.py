@@ -19,7 +19,8 @@ def topo_command(
     export: Annotated[Path | None, typer.Option(help="Write the graph: .graphml, .json, .csv or .yaml.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it: .svg, .png or .pdf.")] = None,
     routes: Annotated[
-        tuple[str, str] | None, typer.Option("--routes", "--route", metavar="SRC DST", help="Show the route between two hosts.")
+        tuple[str, str] | None,
+        typer.Option("--routes", "--route", metavar="SRC DST", help="Show the route between two hosts."),
     ] = None,
     routing: Annotated[str | None, typer.Option(help="Routing rule instead of the topology's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of hashed routing.")] = None,

@@ -41,16 +41,16 @@ class GateError(ValueError):
 
 
 @dataclass(frozen=True)
-class Gate:
-    """One condition; the run fails where it holds."""
+class Condition:
+    """One comparison of a field with a limit."""
 
     text: str
     field: str
     compare: str
     limit: float
 
-    def fails(self, document: dict[str, Any]) -> bool:
-        """Whether the condition holds; a value that there is none of holds no condition."""
+    def holds(self, document: dict[str, Any]) -> bool:
+        """Whether it is true; never where there is no value."""
         value = FIELDS[self.field](document)
         return value is not None and OPERATORS[self.compare](float(value), self.limit)
 
@@ -61,18 +61,39 @@ class Gate:
         return f"{self.field} is {shown} ({self.text})"
 
 
+@dataclass(frozen=True)
+class Gate:
+    """Conditions joined by `and`; the run fails where all of them hold."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def text(self) -> str:
+        """As it was written."""
+        return " and ".join(condition.text for condition in self.conditions)
+
+    def fails(self, document: dict[str, Any]) -> bool:
+        """Whether all conditions hold."""
+        return all(condition.holds(document) for condition in self.conditions)
+
+    def describe(self, document: dict[str, Any]) -> str:
+        """The values that were found against the limits."""
+        return "; ".join(condition.describe(document) for condition in self.conditions)
+
+
 def parse_gates(expressions: list[str]) -> list[Gate]:
-    """Read conditions, several in one expression separated by commas or `and`.
+    """Read gates, several in one expression separated by commas; `and` joins conditions that must hold together.
 
     Raises
     ------
     GateError
         With what was found and what would do.
     """
-    return [_parse(part) for text in expressions for part in re.split(r",|\band\b", text)]
+    parts = [part for text in expressions for part in text.split(",")]
+    return [Gate(tuple(_parse(condition) for condition in re.split(r"\band\b", part))) for part in parts]
 
 
-def _parse(text: str) -> Gate:
+def _parse(text: str) -> Condition:
     match = CONDITION.fullmatch(text)
     if match is None:
         raise GateError(
@@ -88,4 +109,4 @@ def _parse(text: str) -> Gate:
     except (UnitError, ValueError) as error:
         wanted = "a time such as 10ms" if name in TIMES else "a number"
         raise GateError(f"--fail-on: found '{value}' for {name}; expected {wanted}") from error
-    return Gate(text.strip(), name, compare, limit)
+    return Condition(text.strip(), name, compare, limit)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from estimator.output.gates import Gate
 from estimator.output.ranking import leading_steps
 from estimator.output.words import step_name, verdict
 
@@ -11,10 +13,13 @@ from estimator.output.words import step_name, verdict
 MOST = 10
 
 
-def render(document: dict[str, Any]) -> str:
-    """A notice with the verdict, and a warning per marked step."""
+def render(document: dict[str, Any], gates: Sequence[Gate] = ()) -> str:
+    """A notice with the verdict, an error per failed gate, and a warning per marked step."""
     trace = document["inputs"]["traces"][0]["path"]
     lines = [f"::notice title=congest::{_escaped(' '.join(verdict(document)))}"]
+    for gate in gates:
+        if gate.fails(document):
+            lines.append(f"::error title=congest --fail-on::{_escaped(gate.describe(document))}")
     for step in leading_steps(document["steps"], MOST, marked_only=True):
         text = f"{step_name(step)}: {'; '.join(step['reasons'])}"
         lines.append(f"::warning file={trace},title=run G5 ({step['severity']})::{_escaped(text)}")

@@ -68,6 +68,24 @@ def test_junit_counts_its_cases() -> None:
     assert int(suite.attrib["tests"]) == len(suite.findall("testcase")) == len(document["collectives"])
 
 
+def test_gates_are_told_to_ci() -> None:
+    gates = ("--fail-on", "makespan>1ns", "--fail-on", "makespan>1000s")
+    annotated = congest("estimate", RING, "--topo", FABRIC, "--format", "github", *gates)
+    assert annotated.code == 1
+    assert annotated.out.count("::error title=congest --fail-on::makespan is ") == 1
+    suite = ElementTree.fromstring(congest("estimate", RING, "--topo", FABRIC, "--format", "junit", *gates).out)
+    cases = suite.findall("testcase[@classname='congest.gate']")
+    assert [case.find("failure") is not None for case in cases] == [True, False]
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
+
+
+def test_stdout_without_greek_letters_gets_the_result_all_the_same() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", "from cli.main import run; run()", "estimate", str(RING), "--topo", FABRIC]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert b"Makespan" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["markdown", "github", "table"])
 def test_text_formats_tell_the_makespan(name: str) -> None:
     done = congest("estimate", RING, "--topo", FABRIC, "--format", name)
@@ -85,7 +103,15 @@ def test_table_fits_80_columns_and_is_plain(trace: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(
     ("gate", "code"),
-    [("makespan>1ns", 1), ("makespan>1000s", 0), ("steps>=1,makespan<1ns", 1), ("g5<0", 0), ("latency > 1000 s", 2)],
+    [
+        ("makespan>1ns", 1),
+        ("makespan>1000s", 0),
+        ("steps>=1,makespan<1ns", 1),
+        ("g5<0", 0),
+        ("latency > 1000 s", 2),
+        ("steps>=1 and makespan<1ns", 0),
+        ("steps>=1 and makespan>1ns", 1),
+    ],
 )
 def test_gates(gate: str, code: int) -> None:
     assert congest("estimate", RING, "--topo", FABRIC, "--fail-on", gate).code == code

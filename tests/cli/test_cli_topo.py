@@ -25,8 +25,13 @@ def test_a_k_ary_fat_tree_has_the_known_counts() -> None:
     assert found["diameter_hops"] == 6
 
 
+def test_what_has_no_limit_is_null_in_json() -> None:
+    found = json.loads(congest("topo", "ideal", "--format", "json").out, parse_constant=pytest.fail)
+    assert found["bisection"] is None
+
+
 def test_route_is_shown_from_host_to_host() -> None:
-    route = json.loads(congest("topo", "fat-tree:k=4", "--route", "h0", "h15", "--format", "json").out)["route"]
+    route = json.loads(congest("topo", "fat-tree:k=4", "--routes", "h0", "h15", "--format", "json").out)["route"]
     assert len(route) == 6
     assert route[0].startswith("h0→")
     assert route[-1].endswith("→h15")
