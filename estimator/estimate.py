@@ -133,14 +133,17 @@ def estimate(
     estimator.formulas.ParameterError
         A parameter's name or value.
     EstimateError
-        An unknown model, or a replay that gets stuck inside collectives.
+        An unknown model, a factor on compute times out of range, or a replay that gets stuck inside collectives.
     """
     options = options or Options()
     if options.model not in MODELS:
         raise EstimateError(f"unknown model {options.model!r}; known are {', '.join(MODELS)}")
     check_forced(options.collectives, options.openmpi)
     parameters = parameters_for(fabric, options.parameters)
-    ideal = tuple(ideal_replay(trace, options.compute_scale) for trace in traces)
+    try:
+        ideal = tuple(ideal_replay(trace, options.compute_scale) for trace in traces)
+    except ValueError as error:
+        raise EstimateError(str(error)) from error
     tasks = [trace.header.tasks for trace in traces]
     if fabric.kind == IDEAL:
         host_of = np.arange(sum(tasks), dtype=np.int32)

@@ -134,6 +134,7 @@ def test_gates(gate: str, code: int) -> None:
         ([RING, "--model", "magic"], ["magic", "segmented"]),
         ([RING, "--routing", "dor"], ["dor", "d-mod-k"]),
         ([RING, "--placement", "random:x"], ["random:x"]),
+        ([RING, "--compute-scale", "inf"], ["compute_scale inf"]),
         ([RING, "--placement", "no-such-hosts"], ["no-such-hosts"]),
         ([RING, "--background", "nowhere=0.5"], ["nowhere"]),
         ([RING, "--background", "host-edge=1.5"], ["1.5", "RHO"]),
