@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from estimator.output.ranking import congestion_s, leading_collectives, leading_steps, marked_groups
+from estimator.output.ranking import congestion_s, leading_collectives, leading_steps, marked_groups, network_s
 from estimator.output.words import advice, alike, assumptions, group_mark, limits, mark, step_name, verdict
 from estimator.units import format_rate, format_size, format_time
 
@@ -73,19 +73,18 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
         return
     wide = console.width >= WIDE
     columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
-    columns += [("algorithm", "left"), ("slowest", "right"), ("×α-β", "right"), ("cong.", "right"), ("ρ", "right")]
+    columns += [("algorithm", "left"), ("latency", "right"), ("network", "right"), ("cong.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
     table = _table(
         console,
-        "Collectives by total time (n alike in a row, the slowest of them shown)",
+        "Collectives by network time in all (n alike in a row, the slowest shown)",
         [*columns, ("mark", "left")],
     )
     for group in groups:
         row = group.slowest
-        factor = "–" if row["slowdown"] is None else f"{row['slowdown']:.2f}"
         cells = [f"{row['id']} {row['op']}", str(group.count), *([str(row["ranks"])] if wide else [])]
-        cells += [format_size(row["bytes"]), row["algorithm"], format_time(row["latency_s"]), factor]
-        cells += [format_time(congestion_s(row)), f"{row['max_rho']:.2f}"]
+        cells += [format_size(row["bytes"]), row["algorithm"], format_time(row["latency_s"])]
+        cells += [format_time(network_s(row)), format_time(congestion_s(row)), f"{row['max_rho']:.2f}"]
         cells += [row["worst_port"] or "–"] if wide else []
         table.add_row(*cells, group_mark(group), style=STYLES[row["severity"]])
     console.print(table, highlight=False)

@@ -121,10 +121,9 @@ class ModelParameters:
         values: dict[str, object] = {}
         for name, value in text.items():
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-                raise ParameterError(
-                    f"there is no parameter '{name}'; did you mean '{close[0]}'? (known: {', '.join(known)})"
-                )
+                close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+                guess = f"did you mean '{close[0]}'? " if close else ""
+                raise ParameterError(f"there is no parameter '{name}'; {guess}known: {', '.join(known)}")
             values[name] = _read(name, value)
         return replace(self, **values)  # type: ignore[arg-type]
 

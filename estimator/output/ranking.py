@@ -16,7 +16,7 @@ class Group:
     ----------
     slowest : the row of the slowest one
     count, marked : how many there are, and how many of them are marked
-    total_s : sum of their latencies
+    total_s : sum of their latencies without the time they wait for late members
     """
 
     slowest: dict[str, Any]
@@ -44,6 +44,11 @@ def congestion_s(row: dict[str, Any]) -> float:
     return float(row["breakdown"]["sharing_s"] + row["breakdown"]["queueing_s"])
 
 
+def network_s(row: dict[str, Any]) -> float:
+    """A collective's latency without the time that its last chain of messages waited for a late member."""
+    return float(row["latency_s"] - row["breakdown"]["straggler_s"])
+
+
 def call_key(row: dict[str, Any]) -> tuple[Any, ...]:
     """What two collectives have in common that are the same call."""
     return row["op"], row["algorithm"], row["ranks"], row["bytes"]
@@ -56,10 +61,10 @@ def leading_collectives(rows: list[dict[str, Any]], top: int) -> list[Group]:
         groups.setdefault(call_key(row), []).append(row)
     found = [
         Group(
-            max(members, key=lambda row: (row["severity"] == WRONG, row["latency_s"])),
+            max(members, key=lambda row: (row["severity"] == WRONG, network_s(row))),
             len(members),
             sum(row["run_g5"] for row in members),
-            sum(row["latency_s"] for row in members),
+            sum(network_s(row) for row in members),
         )
         for members in groups.values()
     ]

@@ -28,7 +28,7 @@ def verdict(document: dict[str, Any]) -> list[str]:
         f"Makespan {format_time(makespan)}; a rank communicates or waits for {format_time(communication)} of it "
         f"({percent(share)}) on average."
     ]
-    lines.append(_contention(summary))
+    lines.append(_contention(document))
     wrong = sum(step["severity"] == WRONG for step in document["steps"])
     if summary["g5_steps"] == 0:
         lines.append(
@@ -44,14 +44,19 @@ def verdict(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _contention(summary: dict[str, Any]) -> str:
+def _contention(document: dict[str, Any]) -> str:
     """What contention costs, and where the load is highest."""
+    summary = document["summary"]
     if summary["worst_port"] is None:
         return "No two flows ever meet at a port: there is no congestion."
-    where = f"the highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}."
+    queue = max(document["steps"], key=lambda step: step["queue_s"])
+    where = (
+        f"the highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}, the longest queue "
+        f"{format_time(queue['queue_s'])} at {queue['worst_port']}."
+    )
     slowdown = summary["slowdown"]
     if slowdown is None:
-        return where.capitalize()
+        return where[0].upper() + where[1:]
     if slowdown < 1.0 + 1e-5:
         return f"Congestion costs nothing; {where}"
     bare = format_time(summary["communication_alpha_beta_s"])

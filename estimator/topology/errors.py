@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+# What is found may be a whole file in the wrong place; its beginning tells.
+LONGEST_QUOTE = 200
+
 
 class ConfigError(Exception):
     """Wrong input, said so that it can be put right.
@@ -22,6 +25,8 @@ class ConfigError(Exception):
     """
 
     def __init__(self, path: str, line: int | None, found: str, expected: str, hint: str = "") -> None:
+        if len(found) > LONGEST_QUOTE:
+            found = found[: LONGEST_QUOTE - 1] + "…"
         self.path, self.line = path, line
         self.found, self.expected, self.hint = found, expected, hint
         place = f"{path}:{line}" if line is not None else path
