@@ -36,6 +36,7 @@ def tool_version() -> str:
 def document(result: Estimate) -> dict[str, Any]:
     """The whole result; the fields are described by `estimator/schemas/estimate.schema.json`."""
     names = result.fabric.port_names()
+    names += ["injection"] * (len(result.workload.network.ports) - len(names))
     steps = step_rows(result, names)
     collectives = collective_rows(result, names, steps)
     return {
@@ -257,6 +258,7 @@ def port_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
     fabric, ports = result.fabric, result.workload.network.ports
     marked = result.steps.port[result.steps.run_g5 & (result.steps.port >= 0)]
     g5_steps = np.bincount(marked, minlength=len(ports))
+    ports = ports[: fabric.port_count]
     used = np.flatnonzero(ports["bytes"] > 0)
     used = used[np.lexsort((used, -ports["bytes"][used], -ports["max_rho"][used]))]
     makespan = result.makespan_s

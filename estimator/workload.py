@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,13 @@ from estimator.collectives import Expansion, expand_trace_collective
 from estimator.replay import layout
 from estimator.replay.engine import Work
 from estimator.replay.network import Network, network_of
-from estimator.topology import Fabric, routes, routing_fabric
+from estimator.topology import Fabric, Routes, routes, routing_fabric
 from vef import MESSAGE, PSEUDO, Op, Trace
 
 PICOSECOND = 1e-12
+
+# Bytes/s of an injection port that stands before a port which also relays: no message spends time there.
+UNLIMITED_RATE = 1e24
 
 # Kind of a fabric without latency or limit of bandwidth.
 IDEAL = "ideal"
@@ -300,12 +304,40 @@ def _route(
         network = network_of(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(1, np.int64), np.zeros(0, np.int32))
     else:
         found = routes(fabric, used // hosts, used % hosts, None, seed)
-        network = network_of(fabric.rate, fabric.packet_rate, fabric.latency, found.ptr, found.ports)
+        network = network_of(*with_injection_ports(fabric, found))
     done = 0
     for send in sends:
         rows["path"][send] = path[done : done + send.size]
         done += send.size
     return network, np.ascontiguousarray(path[done:]) if path.size > done else np.zeros(1, np.int32)
+
+
+def with_injection_ports(fabric: Fabric, found: Routes) -> tuple[NDArray[Any], ...]:
+    """Ports and routes for the replay, where hosts relay for others with an injection port of their own in front.
+
+    A host's injection queue is no port that others' messages pass. Where they do (a GPU that relays to its rail), its
+    own messages go through an injection port without delay first, and then queue with the relayed ones.
+
+    Returns
+    -------
+    rate, packet_rate, latency, ptr, ports : the extra ports come behind the fabric's
+    """
+    starts = found.ptr[:-1]
+    is_first = np.zeros(found.ports.size, bool)
+    is_first[starts] = True
+    relaying = np.intersect1d(found.ports[starts], found.ports[~is_first])
+    columns = (fabric.rate, fabric.packet_rate, fabric.latency)
+    if not relaying.size:
+        return (*columns, found.ptr, found.ports)
+    extra = np.full(fabric.port_count, -1, np.int32)
+    extra[relaying] = fabric.port_count + np.arange(relaying.size)
+    before = extra[found.ports[starts]]
+    led = before >= 0
+    ports = np.insert(found.ports, starts[led], before[led])
+    ptr = found.ptr + np.concatenate([[0], np.cumsum(led)])
+    unlimited = np.full(relaying.size, UNLIMITED_RATE)
+    rate, packet_rate = (np.concatenate([column, unlimited]) for column in columns[:2])
+    return rate, packet_rate, np.concatenate([fabric.latency, np.zeros(relaying.size)]), ptr, ports
 
 
 def _numbered(key: NDArray[np.int64], hosts: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -259,7 +259,10 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     hops_of(t)[slot * settings.longest + 1].rate = port.rate
     first = min(size, settings.packet_bytes)
     message.alone = start + first / port.packet_rate + port.latency
-    message.alone_rate = port.rate
+    # An injection port without limit stands before the one whose rate the source has.
+    message.alone_rate = min(port.rate, ports_of(t)[path_ports_of(t)[route.begin + 1]].rate * 1e6)
+    if message.alone_rate < port.rate:
+        message.alone_rate *= 1e-6
     push(t, message.alone, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 

@@ -281,3 +281,12 @@ def test_ranks_of_a_host_merge_in_its_nic() -> None:
     assert step["rho"] == pytest.approx(4.0, rel=0.01)
     apart = run(trace, SINGLE)
     assert np.all(apart.steps.rho == 0.0)
+
+
+def test_a_relayed_message_queues_with_the_relaying_hosts_own() -> None:
+    # h0 reaches rail 1 through h1, whose NIC then carries both messages: 2 M/B, not M/B.
+    size = 10 * MIB
+    topology = "rail-optimized:nodes=2,gpus=2,rate=100Gb/s"
+    own = run(sends(4, [(1, 3, size)]), topology).makespan_s
+    both = run(sends(4, [(1, 3, size), (0, 3, size)]), topology).makespan_s
+    assert both - own == pytest.approx(size / RATE, rel=1e-6)
