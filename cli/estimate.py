@@ -89,7 +89,7 @@ def estimate_command(
         parameters=_pairs(set_ or [], "--set", "NAME=VALUE, such as buffer_size_bytes=16MiB"),
         background=tuple(parse_background(text) for text in background or []),
     )
-    check_target(output)
+    check_target(output, [*traces, *([topo] if topo else [])])
     fabric = load_topology(topo, routing=routing, seed=seed) if topo else None
     say_compiling(quiet)
     read = [read_trace(path) for path in traces]
@@ -104,7 +104,8 @@ def estimate_command(
         result = estimate(read, fabric, options, progress=progress)
     document = _document(result)
     for warning in document["warnings"]:
-        place = f"{warning['file']}:{warning['line']}: " if warning["file"] else ""
+        place = ":".join(str(part) for part in (warning["file"], warning["line"]) if part is not None)
+        place += ": " if place else ""
         note(f"warning: {place}{warning['message']}", quiet)
     write_result(_rendered(document, format_, output, top, steps, gates), output)
     failed = [gate for gate in gates if gate.fails(document)]

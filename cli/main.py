@@ -62,6 +62,9 @@ def is_foreseen(error: Exception) -> bool:
 
 def run() -> None:
     """Entry point: run the command and exit with its code."""
+    if sys.stderr is None:
+        # Nobody listens there; that must not cost the result.
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
     try:
         app(standalone_mode=True)
     except KeyboardInterrupt:

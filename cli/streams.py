@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def check_target(path: Path | None) -> None:
-    """Fail early where a result could not be written.
+def check_target(path: Path | None, inputs: Sequence[str] = ()) -> None:
+    """Fail early where a result could not be written, or would replace what it is made from.
 
     Raises
     ------
     OSError
-        When the folder is missing or not writable, or the target is a folder.
+        When there is nowhere to write, the folder is missing or not writable, or the target is a folder or an input.
     """
     if path is None:
+        if sys.stdout is None:
+            raise OSError("standard output is closed; give -o FILE for the result")
         return
+    for name in inputs:
+        if path.exists() and Path(name).exists() and path.samefile(name):
+            raise FileExistsError(f"{path}: is an input of this command; give another name for the result")
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a folder; expected the name of a file to write")
     folder = path.parent
@@ -34,6 +40,10 @@ def write_result(text: str, path: Path | None) -> None:
         # A terminal without ρ or → shows ? in their place; that is no reason to show nothing.
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
+        return
+    if path.exists() and not path.is_file():
+        # A device or a pipe is written to; only a regular file can be replaced.
+        path.write_text(text, encoding="utf-8")
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

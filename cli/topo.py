@@ -32,7 +32,8 @@ def topo_command(
     if format_ not in ("table", "json"):
         raise typer.BadParameter(f"found '{format_}'; expected table or json", param_hint="--format")
     for target in (export, plot):
-        check_target(target)
+        if target is not None:
+            check_target(target, [topo])
     fabric = load_topology(topo, routing=routing, seed=seed)
     if export is not None:
         from estimator.topology.export import export as write

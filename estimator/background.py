@@ -161,7 +161,8 @@ def add_steady_background(
         cv_sq = arrival_cv_sq if entry.cv_sq is None else entry.cv_sq
         unit_s = (entry.message_bytes or mtu_bytes) / rate
         ports["inflow"][chosen] += entry.rho * rate
-        ports["offered"][chosen] += entry.rho * rate
+        for column in ("offered", "demand"):
+            ports[column][chosen] += entry.rho * rate
         for column in ("members", "streams", "flows"):
             ports[column][chosen] += 1
         ports["random_wait"][chosen] += observed_wait_s(entry.rho, 1.0, cv_sq) * unit_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -39,6 +39,7 @@ def document(result: Estimate) -> dict[str, Any]:
     names += ["injection"] * (len(result.workload.network.ports) - len(names))
     steps = step_rows(result, names)
     collectives = collective_rows(result, names, steps)
+    ports = port_rows(result, names)
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "congest", "version": tool_version()},
@@ -46,9 +47,9 @@ def document(result: Estimate) -> dict[str, Any]:
         "summary": summary(result, names),
         "collectives": collectives,
         "steps": steps,
-        "ports": port_rows(result, names),
+        "ports": ports,
         "coverage": coverage(result),
-        "warnings": warnings(result),
+        "warnings": warnings(result, ports),
     }
 
 
@@ -107,7 +108,7 @@ def summary(result: Estimate, names: list[str]) -> dict[str, Any]:
         "ideal_makespan_s": result.ideal_makespan_s,
         "communication_s": result.communication_s,
         "communication_alpha_beta_s": bare,
-        "slowdown": result.communication_s / bare if bare > 0 else None,
+        "slowdown": ratio(result.communication_s, bare),
         "collectives": len(result.replay.instances),
         "messages": result.replay.delivered,
         "steps": len(steps),
@@ -116,6 +117,13 @@ def summary(result: Estimate, names: list[str]) -> dict[str, Any]:
         "max_rho": float(steps.rho[worst]) if worst >= 0 else 0.0,
         "worst_port": names[steps.port[worst]] if worst >= 0 and steps.port[worst] >= 0 else None,
     }
+
+
+def ratio(time_s: float, bare_s: float) -> float | None:
+    """A slowdown; exactly 1 where the two differ by rounding only, None where there is nothing to compare with."""
+    if bare_s <= 0.0:
+        return None
+    return 1.0 if abs(time_s - bare_s) <= 1e-12 * bare_s else time_s / bare_s
 
 
 def collective_id(result: Estimate, index: int) -> str:
@@ -199,7 +207,7 @@ def collective_rows(result: Estimate, names: list[str], steps: list[dict[str, An
                 "finish_s": start + latency,
                 "latency_s": latency,
                 "alpha_beta_s": alone,
-                "slowdown": latency / alone if alone > 0 else None,
+                "slowdown": ratio(latency, alone),
                 "max_rho": float(result.steps.rho[worst]) if worst is not None else 0.0,
                 "worst_port": names[port] if port >= 0 else None,
                 "max_flows": max((int(result.steps.flows[i]) for i in own), default=0),
@@ -288,13 +296,21 @@ def coverage(result: Estimate) -> dict[str, Any]:
     return {"records": records, "replayed": records, "unsupported": [], "byte_share_estimated": 1.0}
 
 
-def warnings(result: Estimate) -> list[dict[str, Any]]:
+def warnings(result: Estimate, ports: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What to know about the inputs."""
     found = [
-        {"code": problem.code, "message": str(problem), "file": trace.path, "line": problem.line}
+        {
+            "code": problem.code,
+            "message": replace(problem, line=None).render(),
+            "file": trace.path,
+            "line": problem.line,
+        }
         for trace in result.workload.traces
         for problem in trace.warnings
     ]
+    if any(port["utilisation"] > 1.0 + 1e-9 for port in ports):
+        text = f"{result.options.model} knows no contention: some ports carry more than they can"
+        found.append({"code": "overloaded-ports", "message": text, "file": None, "line": None})
     if result.fabric.kind == IDEAL:
         found.append(
             {"code": "ideal-network", "message": "no latency and no limit of bandwidth", "file": None, "line": None}

@@ -251,7 +251,7 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
 def _add_constant_load(network: Network, streams: Sequence[Stream]) -> None:
     """Background as the closed-form models and the fluid model take it: a constant load on every link of its path."""
     for stream in streams:
-        for column in ("offered", "inflow"):
+        for column in ("offered", "demand", "inflow"):
             network.ports[column][stream.ports] += stream.rate
         for column in ("flows", "streams", "members"):
             network.ports[column][stream.ports] += 1

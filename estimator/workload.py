@@ -18,9 +18,6 @@ from vef import MESSAGE, PSEUDO, Op, Trace
 
 PICOSECOND = 1e-12
 
-# Bytes/s of an injection port that stands before a port which also relays: no message spends time there.
-UNLIMITED_RATE = 1e24
-
 # Kind of a fabric without latency or limit of bandwidth.
 IDEAL = "ideal"
 
@@ -335,7 +332,7 @@ def with_injection_ports(fabric: Fabric, found: Routes) -> tuple[NDArray[Any], .
     led = before >= 0
     ports = np.insert(found.ports, starts[led], before[led])
     ptr = found.ptr + np.concatenate([[0], np.cumsum(led)])
-    unlimited = np.full(relaying.size, UNLIMITED_RATE)
+    unlimited = np.full(relaying.size, layout.UNLIMITED_RATE)
     rate, packet_rate = (np.concatenate([column, unlimited]) for column in columns[:2])
     return rate, packet_rate, np.concatenate([fabric.latency, np.zeros(relaying.size)]), ptr, ports
 

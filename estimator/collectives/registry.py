@@ -119,7 +119,7 @@ def find(op: str, wanted: str | int, version: tuple[int, int]) -> Algorithm:
     """
     known = {ident: entry for ident, entry in CATALOGUE[op].items() if VERSIONS[entry.since] <= version}
     text = str(wanted).strip().lower()
-    if text.isdigit():
+    if text.isdecimal():
         if int(text) in known:
             return known[int(text)]
     else:

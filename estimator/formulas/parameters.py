@@ -20,6 +20,10 @@ FABRICS: tuple[Fabric, ...] = get_args(Fabric)
 REGIMES: tuple[Regime, ...] = get_args(Regime)
 
 
+# A correction factor that grows faster than this with the load is a slip of the pen.
+MOST_EXPONENT = 10
+
+
 class ParameterError(ValueError):
     """A model parameter with an unknown name or a value that it cannot have."""
 
@@ -94,6 +98,9 @@ class ModelParameters:
             raise ParameterError(f"buffer_size_bytes must be greater than zero; found {self.buffer_size_bytes:g}")
         if not (math.isfinite(self.mtu_bytes) and self.mtu_bytes > 0):
             raise ParameterError(f"mtu_bytes must be greater than zero; found {self.mtu_bytes:g}")
+        for name in ("empirical_flow_exponent", "empirical_load_exponent"):
+            if getattr(self, name) > MOST_EXPONENT:
+                raise ParameterError(f"{name} must be at most {MOST_EXPONENT}; found {getattr(self, name):g}")
         if not self.eager_limit_bytes >= 0:
             raise ParameterError(f"eager_limit_bytes must be zero or more; found {self.eager_limit_bytes:g}")
         if self.fabric not in FABRICS:
@@ -133,6 +140,8 @@ def _read(name: str, text: str) -> object:
         return text.strip().lower()
     if name.endswith("_bytes"):
         stripped = text.strip()
+        if name == "eager_limit_bytes" and stripped.isdecimal() and int(stripped) == 0:
+            return 0  # no message is eager; zero has no unit
         # The name already says bytes, so a bare number leaves nothing open here.
         try:
             return parse_size(f"{stripped}B" if stripped.isdecimal() else text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from estimator.replay.layout import ALPHA_BETA, EMPIRICAL, QUEUE
-from estimator.replay.port_kernel import take_slot
+from estimator.replay.port_kernel import source_rate, take_slot
 from estimator.replay.queue_kernel import DELIVER, EARLY, LATE, SAMPLE, push
 from estimator.replay.tables import (
     Tables,
@@ -28,7 +28,7 @@ def register(t: Tables, msg: int, path: int, size: float, now: float, source: in
     slot = take_slot(t, msg, path, size, now)
     flight_of(t)[slot].started = now + settings_of(t)[0].overhead_s
     route = paths_of(t)[path]
-    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    own_rate = source_rate(t, path)
     ingress = source
     for at in range(route.begin, route.begin + route.hops):
         port = ports_of(t)[path_ports_of(t)[at]]
@@ -40,6 +40,7 @@ def register(t: Tables, msg: int, path: int, size: float, now: float, source: in
         ingress = path_ports_of(t)[at]
         port.flows += 1
         port.offered += own_rate if size > 0.0 else 0.0
+        port.demand += min(own_rate, port.rate) if size > 0.0 else 0.0
         port.ep_bytes += size
         port.bytes += size
     return slot
@@ -50,13 +51,15 @@ def release(t: Tables, slot: int) -> None:
     """Take a message off the ports of its path."""
     message = flight_of(t)[slot]
     route = paths_of(t)[message.path]
-    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    own_rate = source_rate(t, message.path)
     for at in range(route.begin, route.begin + route.hops):
         port = ports_of(t)[path_ports_of(t)[at]]
         port.flows -= 1
         if message.size > 0.0:
             port.offered -= own_rate
+            port.demand -= min(own_rate, port.rate)
         port.offered = port.offered if port.flows > 0 else 0.0
+        port.demand = port.demand if port.flows > 0 else 0.0
         port.ep_bytes = port.ep_bytes - message.size if port.flows > 0 else 0.0
 
 
@@ -101,7 +104,7 @@ def on_sample(t: Tables, slot: int) -> None:
     message = flight_of(t)[slot]
     route = paths_of(t)[message.path]
     size = message.size
-    own_rate = ports_of(t)[path_ports_of(t)[route.begin]].rate
+    own_rate = source_rate(t, message.path)
     alpha = startup(t, message.path, size)
     lone = size / route.rate
     transfer = lone
@@ -113,8 +116,8 @@ def on_sample(t: Tables, slot: int) -> None:
         if port.flows < 2:
             continue
         rho = note_flows(message, port, index)
-        # F flows of own_rate on a link that carries C = rate / own_rate of them at full speed.
-        stretch = max(1.0, rho)
+        # F flows on a link that carries C of them at the full speed that they can have there.
+        stretch = max(1.0, port.demand / port.rate)
         alone = size / min(own_rate, port.rate)
         transfer = max(transfer, alone * stretch)
         others = rho * (1.0 - 1.0 / port.flows)

@@ -21,6 +21,9 @@ PORT, ALPHA_BETA, STATIC, QUEUE, EMPIRICAL, FLUID = 0, 1, 2, 3, 4, 5
 OVERHEAD, WIRE, SERIAL, SHARING, QUEUEING, STRAGGLER = 0, 1, 2, 3, 4, 5
 PARTS = 6
 
+# Bytes/s of an injection port that stands before a port which also relays: no message spends time there.
+UNLIMITED_RATE = 1e24
+
 # Messages that a task posts in one turn; then others have theirs.
 TURN_POSTS = 64
 
@@ -61,6 +64,7 @@ PORT_TYPE = np.dtype(
         ("version", "i8"),  # of the pending drain event
         ("random_wait", "f8"),  # mean wait behind random background at an empty port
         ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
+        ("demand", "f8"),  # the same, each flow at most at the port's rate
         ("members", "i4"),  # messages whose inflow makes it up
         ("streams", "i4"),  # of them, endless background flows
         ("first", "i4"),  # first message-hop of the inflow list

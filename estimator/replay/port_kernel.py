@@ -18,6 +18,7 @@ from estimator.replay.layout import (
     FLOWING,
     N_SLOT_FREE,
     PASSED,
+    UNLIMITED_RATE,
     VERSION,
 )
 from estimator.replay.queue_kernel import (
@@ -204,6 +205,16 @@ def depart(port: Any) -> None:
 
 
 @kernel
+def source_rate(t: Tables, path: int) -> float:
+    """Rate at which the source of a path sends with nobody else there: that of its first port with a limit."""
+    begin = paths_of(t)[path].begin
+    rate = ports_of(t)[path_ports_of(t)[begin]].rate
+    if rate >= UNLIMITED_RATE:
+        rate = ports_of(t)[path_ports_of(t)[begin + 1]].rate
+    return rate
+
+
+@kernel
 def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int:
     """A place for a message that enters the network."""
     counter_of(t)[N_SLOT_FREE] -= 1
@@ -259,10 +270,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     hops_of(t)[slot * settings.longest + 1].rate = port.rate
     first = min(size, settings.packet_bytes)
     message.alone = start + first / port.packet_rate + port.latency
-    # An injection port without limit stands before the one whose rate the source has.
-    message.alone_rate = min(port.rate, ports_of(t)[path_ports_of(t)[route.begin + 1]].rate * 1e6)
-    if message.alone_rate < port.rate:
-        message.alone_rate *= 1e-6
+    message.alone_rate = source_rate(t, path)
     push(t, message.alone, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 

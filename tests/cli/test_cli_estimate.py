@@ -219,3 +219,45 @@ def test_help_does_not_load_the_heavy_libraries() -> None:
         "import sys, cli.main; print([m for m in ('numpy', 'numba', 'networkx', 'matplotlib') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_an_input_is_never_replaced(tmp_path: Path) -> None:
+    trace = tmp_path / "own.vef"
+    trace.write_bytes(RING.read_bytes())
+    done = congest("estimate", trace, "--topo", FABRIC, "-o", trace)
+    assert done.code == 2
+    assert "input" in done.err
+    assert trace.read_bytes() == RING.read_bytes()
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert congest("estimate", RING, "--topo", FABRIC, "--format", "json", "-o", pipe).code == 0
+        assert json.loads(reader.communicate(timeout=60)[0])["schema_version"] == 1
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 2), ("2>&-", 0)])
+def test_a_closed_stream_is_no_traceback(closed: str, code: int) -> None:
+    command = f"'{sys.executable}' -c 'from cli.main import run; run()' estimate '{RING}' --topo {FABRIC} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("Makespan" in done.stdout) == (code == 0)
+
+
+def test_a_lone_message_has_a_slowdown_of_one(tmp_path: Path) -> None:
+    lone = tmp_path / "lone.vef"
+    lone.write_text("VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 1000000 4 0 -1\n1 1 1 0 2 0 0\n")
+    assert congest("estimate", lone, "--topo", FABRIC, "--fail-on", "slowdown>1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "code"),
+    [("eager_limit_bytes=0", 0), ("empirical_flow_exponent=1e5", 2), ("empirical_load_exponent=-1", 2)],
+)
+def test_limits_of_parameters(setting: str, code: int) -> None:
+    done = congest("estimate", RING, "--topo", FABRIC, "--model", "empirical", "--set", setting)
+    assert done.code == code

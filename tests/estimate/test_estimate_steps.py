@@ -290,3 +290,11 @@ def test_a_relayed_message_queues_with_the_relaying_hosts_own() -> None:
     own = run(sends(4, [(1, 3, size)]), topology).makespan_s
     both = run(sends(4, [(1, 3, size), (0, 3, size)]), topology).makespan_s
     assert both - own == pytest.approx(size / RATE, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", ["static", "fluid", "md1", "kingman", "empirical"])
+def test_models_share_a_relaying_nic_too(model: str) -> None:
+    # Six 1 MiB messages into one GPU: no sooner than its NIC carries them, and of that order.
+    transfers = [(source, 0, MIB) for source in range(2, 8)]
+    span = run(sends(8, transfers), "rail-optimized:nodes=4,gpus=2,rate=100Gb/s", model=model).makespan_s
+    assert 6 * MIB / RATE <= span < 2.5 * 6 * MIB / RATE
