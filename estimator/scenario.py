@@ -1,7 +1,8 @@
 """Scenarios of other simulators: messages with dependencies on a given network with given routes, and the outcome.
 
 A scenario is a JSON file (plain or gzip): `topology.links` [{a, b, gbps, latency_ns}], full duplex; `mtu_bytes`;
-`alpha_ns`, software overhead per message; `routing.paths`, node lists, one per pair of hosts; `messages`
+`alpha_ns`, software overhead per message; `params.ingress_buffer_bytes_per_link`, the buffer at the far end of each
+link where credits or pauses keep it from overflowing (default: unlimited); `routing.paths`, node lists, one per pair of hosts; `messages`
 [{id, src, dst, bytes, ready | deps + delay_ns}]; `result`, the simulator's answer: `makespan_ns`,
 `mean_latency_ns` and `messages.finish_ns` by message. Times in ns, rates in 10⁹ bit/s.
 """
@@ -23,7 +24,8 @@ from estimator.background import Stream, random_waits
 from estimator.estimate import MODELS, RIPPLE_TOLERANCE
 from estimator.formulas import ModelParameters, regime_codes
 from estimator.replay import layout
-from estimator.replay.engine import Settings, Work, run_replay
+from estimator.replay.buffers import replay_with_buffers
+from estimator.replay.engine import Settings, Work
 from estimator.replay.network import Network, network_of
 
 NANOSECOND = 1e-9
@@ -50,6 +52,7 @@ class Scenario:
     overhead_s, packet_bytes : float
     streams : background traffic, one per path
     own_rho : load of the scenario's own traffic, where it is random
+    buffer_bytes : buffer at the far end of each link, inf for one that never fills
     reference : `result` of the file, may be empty
     """
 
@@ -64,6 +67,7 @@ class Scenario:
     packet_bytes: float
     streams: tuple[Stream, ...]
     own_rho: float
+    buffer_bytes: float
     reference: Mapping[str, Any]
 
     @property
@@ -134,6 +138,7 @@ def _read(name: str, content: Mapping[str, Any]) -> Scenario:
         packet_bytes=float(content["mtu_bytes"]),
         streams=tuple(stream for entry in content.get("background", ()) for stream in _streams(entry, port_of)),
         own_rho=content.get("params", {}).get("probe", {}).get("load", 0.0),
+        buffer_bytes=float(content.get("params", {}).get("ingress_buffer_bytes_per_link", np.inf)),
         reference=content.get("result", {}),
     )
 
@@ -229,22 +234,23 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
     if not flowing:
         _add_constant_load(network, scenario.streams)
     routes = len(scenario.path_ptr) - 1
-    replay = run_replay(
+    replay = replay_with_buffers(
         network,
         scenario.work,
         settings,
+        scenario.buffer_bytes,
         stream_paths=np.arange(routes, routes + len(flowing), dtype=np.int32),
         stream_rates=np.array([stream.rate for stream in flowing]),
-    )
+    ).replay
     posted, arrived = replay.messages["posted"], replay.messages["arrived"]
     rho = replay.steps["rho"]
-    overflow = replay.steps["peak"] > parameters.buffer_size_bytes
+    paused = replay.steps["paused"] > 0.0
     return Outcome(
         posted_s=posted,
         arrived_s=arrived,
         makespan_s=float(arrived.max() - posted.min()),
         mean_latency_s=float((arrived - posted).mean()),
-        run_g5=bool(((regime_codes(rho, parameters) == 2) | overflow).any()),
+        run_g5=bool(((regime_codes(rho, parameters) == 2) | paused).any()),
     )
 
 

@@ -15,6 +15,7 @@ from estimator.replay.layout import (
     DONE,
     EVENTS,
     FLOW_FIRST,
+    N_CELL_FREE,
     N_COUNTERS,
     N_EVENT_FREE,
     N_SLOT_FREE,
@@ -50,6 +51,7 @@ class Settings(NamedTuple):
     wait_factor: float = 1.0
     flow_exponent: float = 1.0
     load_exponent: float = 0.0
+    cell_bytes: float = 4096.0
 
 
 class Work(NamedTuple):
@@ -170,6 +172,8 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "flight": np.zeros(0, layout.FLIGHT_TYPE),
         "flight_free": np.zeros(0, np.int32),
         "hops": np.zeros(0, layout.HOP_TYPE),
+        "cells": np.zeros(0, layout.CELL_TYPE),
+        "cell_free": np.zeros(0, np.int32),
         "threads": threads,
         "tasks": task_table,
         "parts": parts,
@@ -264,6 +268,11 @@ def _extend_flight(tables: TableSet, capacity: int) -> None:
     tables["settings"]["flight_room"] = capacity
 
 
+def _extend_cells(tables: TableSet, capacity: int) -> None:
+    _extend_free(tables, "cell_free", N_CELL_FREE, capacity)
+    tables["cells"] = _extended(tables["cells"], capacity)
+
+
 def _extend_steps(tables: TableSet, capacity: int) -> None:
     before = len(tables["steps"])
     tables["steps"] = _extended(tables["steps"], capacity)
@@ -289,6 +298,8 @@ def _grow(tables: TableSet) -> None:
     flying = len(tables["flight"]) - int(counter[N_SLOT_FREE])
     if counter[N_EVENT_FREE] <= flying + 2 * posts + 16:
         _extend_events(tables, 2 * len(tables["events"]) + 2 * flying + 2 * posts + 4096)
+    if int(tables["settings"]["model"][0]) == layout.CREDITS and counter[N_CELL_FREE] <= posts + 16:
+        _extend_cells(tables, 2 * len(tables["cells"]) + posts + 1024)
     if counter[N_STEPS] + posts >= len(tables["steps"]):
         _extend_steps(tables, 2 * int(counter[N_STEPS]) + posts + 1024)
 

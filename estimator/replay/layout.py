@@ -15,7 +15,7 @@ SEND, WAIT_SEND, WAIT_RECV, DELAY = 0, 1, 2, 3
 MESSAGE, PSEUDO, COLLECTIVE = 0, 1, 2
 
 # Models of a message's latency.
-PORT, ALPHA_BETA, STATIC, QUEUE, EMPIRICAL, FLUID = 0, 1, 2, 3, 4, 5
+PORT, ALPHA_BETA, STATIC, QUEUE, EMPIRICAL, FLUID, CREDITS = 0, 1, 2, 3, 4, 5, 6
 
 # Parts of a latency, in the order of the breakdown.
 OVERHEAD, WIRE, SERIAL, SHARING, QUEUEING, STRAGGLER = 0, 1, 2, 3, 4, 5
@@ -33,8 +33,8 @@ DONE, GROW = 0, 1
 # Indices into the table of counters.
 (
     N_HEAP, N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
-    NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_COUNTERS,
-) = range(15)  # fmt: skip
+    NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_CELL_FREE, N_COUNTERS,
+) = range(16)  # fmt: skip
 
 PORT_TYPE = np.dtype(
     [
@@ -75,6 +75,17 @@ PORT_TYPE = np.dtype(
         ("ep_merging", "u1"),  # more than one ingress
         ("dirty", "u1"),  # a ripple is due
         ("nic_busy", "u1"),  # a started message whose head is still on the first link
+        # with credits
+        ("credit", "f8"),  # bytes that the buffer at the far end still takes
+        ("paused", "f8"),  # time that its first cell had no credit
+        ("blocked_since", "f8"),
+        ("send_bytes", "f8"),  # the cell on the link: size, port it came from, the last of its message
+        ("send_from", "i4"),
+        ("send_last", "u1"),
+        ("sending", "u1"),
+        ("blocked", "u1"),
+        ("cell_first", "i4"),  # cells that wait
+        ("cell_last", "i4"),
     ],
     align=True,
 )
@@ -111,11 +122,28 @@ FLIGHT_TYPE = np.dtype(
         ("rho_port", "i4"),
         ("rho_flows", "i4"),
         ("shared", "u1"),  # its injection queue held messages of other tasks
-        # fluid model
-        ("left_bytes", "f8"),
+        # with credits
+        ("paused", "f8"),  # time that its cells were first in a queue and had no credit
+        ("held", "f8"),  # sum of the random waits, by which it arrives later
+        # fluid model, with credits
+        ("left_bytes", "f8"),  # still to be sent
         ("speed", "f8"),
         ("next", "i4"),
         ("prev", "i4"),
+    ],
+    align=True,
+)
+
+CELL_TYPE = np.dtype(
+    [
+        ("size", "f8"),
+        ("reached", "f8"),  # its first packet's arrival at this port
+        ("tail", "f8"),  # its last packet's
+        ("slot", "i4"),  # of its message
+        ("hop", "i4"),
+        ("next", "i4"),
+        ("is_first", "u1"),
+        ("is_last", "u1"),
     ],
     align=True,
 )
@@ -239,6 +267,7 @@ STEP_TYPE = np.dtype(
         ("port_bytes", "f8"),  # of its busy period
         ("slowest", "f8"),  # longest latency of one message
         ("slowest_serial", "f8"),  # of it, serialisation
+        ("paused", "f8"),  # longest time that one message was held up for want of credit
         ("port", "i4"),
         ("flows", "i4"),
         ("round", "i4"),
@@ -270,6 +299,7 @@ SETTINGS_TYPE = np.dtype(
         ("wait_factor", "f8"),
         ("flow_exponent", "f8"),
         ("load_exponent", "f8"),
+        ("cell_bytes", "f8"),  # with credits: what is sent as one
         ("model", "i8"),
         # sizes of the tables
         ("tasks", "i8"),

@@ -6,12 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.replay.closed_kernel import on_sample, release
+from estimator.replay.credit_kernel import inject_cells, on_cell, on_credit, on_free
 from estimator.replay.fluid_kernel import refill
 from estimator.replay.layout import (
+    CREDITS,
     DONE,
     EVENTS,
     FLUID,
     GROW,
+    N_CELL_FREE,
     N_EVENT_FREE,
     N_HEAP,
     N_SLOT_FREE,
@@ -24,8 +27,11 @@ from estimator.replay.layout import (
 from estimator.replay.message_kernel import arrive_from_network, arrive_locally
 from estimator.replay.port_kernel import depart, inject, on_head, on_pulse, on_rate, on_tail, ripple, start_stream
 from estimator.replay.queue_kernel import (
+    CELL,
+    CREDIT,
     DELIVER,
     DRAIN,
+    FREE,
     HEAD,
     LOCAL,
     PULSE,
@@ -62,8 +68,8 @@ from vef.compiled import kernel
 
 
 @kernel
-def start_next(t: Tables, index: int) -> None:
-    """The head of the port's last message has left its first link: start the next one posted there."""
+def start_next(t: Tables, index: int, now: float) -> None:
+    """The port has done with its last message: start the next one posted there."""
     settings = settings_of(t)[0]
     port = ports_of(t)[index]
     port.nic_busy = 0
@@ -83,7 +89,10 @@ def start_next(t: Tables, index: int) -> None:
         at = msg - rows - instance.base
         path = bound_path_of(t)[instance.paths + at]
         size = planned_of(t)[schedules_of(t)[instance.schedule].message + at].size
-    inject(t, msg, path, size, message.posted)
+    if settings.model == CREDITS:
+        inject_cells(t, msg, path, size, message.posted, now)
+    else:
+        inject(t, msg, path, size, message.posted)
 
 
 @kernel
@@ -92,12 +101,12 @@ def deliver(t: Tables, slot: int, now: float) -> None:
     settings = settings_of(t)[0]
     message = flight_of(t)[slot]
     route = paths_of(t)[message.path]
-    if settings.model == FLUID:
+    if settings.model in (FLUID, CREDITS):
         pass  # it left its ports with its last byte
     elif settings.model != PORT:
         release(t, slot)
     elif route.hops == 1:
-        start_next(t, path_ports_of(t)[route.begin])
+        start_next(t, path_ports_of(t)[route.begin], now)
     else:
         depart(ports_of(t)[path_ports_of(t)[route.begin + route.hops - 1]])
     arrive_from_network(t, slot, now)
@@ -117,6 +126,7 @@ def has_room(t: Tables) -> bool:
         counter[NEED_POOL] == 0
         and counter[N_SLOT_FREE] > burst_posts
         and counter[N_EVENT_FREE] > flying + 2 * burst_posts + 16
+        and (settings.model != CREDITS or counter[N_CELL_FREE] > burst_posts + 16)
         and counter[N_STEPS] + burst_posts < settings.step_room
     )
 
@@ -162,7 +172,7 @@ def run_loop(t: Tables, budget: int) -> int:
             index = path_ports_of(t)[paths_of(t)[flight_of(t)[ref].path].begin]
             on_head(t, ref, now)
             if first_hop:
-                start_next(t, index)
+                start_next(t, index, now)
         elif kind == TAIL:
             on_tail(t, ref, now)
         elif kind == DELIVER:
@@ -186,4 +196,11 @@ def run_loop(t: Tables, budget: int) -> int:
             on_pulse(t, ref, event.value, now)
         elif kind == REFILL:
             refill(t, event.stamp, now)
+        elif kind == CELL:
+            on_cell(t, ref, now)
+        elif kind == FREE:
+            if on_free(t, ref, now):
+                start_next(t, ref, now)
+        elif kind == CREDIT:
+            on_credit(t, ref, event.value, now)
     return GROW

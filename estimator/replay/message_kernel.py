@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.replay.closed_kernel import post_closed
+from estimator.replay.credit_kernel import inject_cells
 from estimator.replay.fluid_kernel import post_fluid
 from estimator.replay.layout import (
+    CREDITS,
     DELIVERED,
     FLUID,
     OVERHEAD,
@@ -18,7 +20,7 @@ from estimator.replay.layout import (
     SHARING,
     WIRE,
 )
-from estimator.replay.port_kernel import post_to_nic
+from estimator.replay.port_kernel import inject, queue_at_nic
 from estimator.replay.queue_kernel import EARLY, LOCAL, push
 from estimator.replay.tables import (
     Tables,
@@ -100,7 +102,11 @@ def post(
     else:
         lone = settings.overhead_s + paths_of(t)[path].latency + lone_serialisation(t, path, size)
         if settings.model == PORT:
-            post_to_nic(t, msg, path, size, now, source)
+            if queue_at_nic(t, msg, path, size, now, source):
+                inject(t, msg, path, size, now)
+        elif settings.model == CREDITS:
+            if queue_at_nic(t, msg, path, size, now, source):
+                inject_cells(t, msg, path, size, now, now)
         elif settings.model == FLUID:
             post_fluid(t, msg, path, size, now, source)
         else:
@@ -168,6 +174,8 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
             spent[at, SHARING] += extra - queueing
     step = steps_of(t)[messages_of(t)[message.msg].step]
     step.peak = max(step.peak, message.rho_peak)
+    if settings.model == CREDITS:
+        step.paused = max(step.paused, message.paused)
     if message.rho > step.rho:
         step.rho = message.rho
         step.flows = message.rho_flows

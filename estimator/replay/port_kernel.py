@@ -275,15 +275,8 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
 
 
 @kernel
-def post_to_nic(
-    t: Tables,
-    msg: int,
-    path: int,
-    size: float,
-    posted: float,
-    source: int,
-) -> None:
-    """Put a message at the end of its host's injection queue."""
+def queue_at_nic(t: Tables, msg: int, path: int, size: float, posted: float, source: int) -> bool:
+    """Put a message at the end of its host's injection queue; true when it is the port's next and may start."""
     settings = settings_of(t)[0]
     port = ports_of(t)[path_ports_of(t)[paths_of(t)[path].begin]]
     ready = posted + settings.overhead_s
@@ -299,14 +292,14 @@ def post_to_nic(
     port.ep_bytes += size
     port.ep_flows += 1
     if port.nic_busy == 0:
-        inject(t, msg, path, size, posted)
-        return
+        return True
     messages_of(t)[msg].nic_next = -1
     if port.nic_last >= 0:
         messages_of(t)[port.nic_last].nic_next = msg
     else:
         port.nic_first = msg
     port.nic_last = msg
+    return False
 
 
 @kernel

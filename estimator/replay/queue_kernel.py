@@ -18,7 +18,9 @@ from vef.compiled import kernel
 TICKS_PER_S = 2.0**43
 
 # Kinds of event; code = kind + 16 * reference.
-TASK, THREAD, HEAD, TAIL, RATE, DELIVER, RIPPLE, LOCAL, SAMPLE, DRAIN, REFILL, PULSE = range(12)
+(
+    TASK, THREAD, HEAD, TAIL, RATE, DELIVER, RIPPLE, LOCAL, SAMPLE, DRAIN, REFILL, PULSE, CELL, FREE, CREDIT,
+) = range(15)  # fmt: skip
 
 EARLY, LATE = 0, 1 << 62  # added to the order of insertion
 

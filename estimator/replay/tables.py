@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 
 from estimator.replay.layout import (
     BURST_TYPE,
+    CELL_TYPE,
     EVENT_TYPE,
     FLIGHT_TYPE,
     HEAP_TYPE,
@@ -100,6 +101,8 @@ event_free_of = _accessor("event_free", np.int32)
 flight_of = _accessor("flight", FLIGHT_TYPE)
 flight_free_of = _accessor("flight_free", np.int32)
 hops_of = _accessor("hops", HOP_TYPE)
+cells_of = _accessor("cells", CELL_TYPE)
+cell_free_of = _accessor("cell_free", np.int32)
 threads_of = _accessor("threads", THREAD_TYPE)
 tasks_of = _accessor("tasks", TASK_TYPE)
 parts_of = _accessor("parts", PART_TYPE)

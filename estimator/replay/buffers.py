@@ -1,0 +1,132 @@
+"""Finite buffers of a lossless network: whether they can fill, and the replay with credits when they do.
+
+Most workloads never fill a buffer, and then the port model with unlimited ones is exact and much cheaper. So that
+one runs first, and what its queues reach tells whether credits would have held anybody up.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimator.replay import layout
+from estimator.replay.engine import Replay, Settings, Work, run_replay
+from estimator.replay.network import Network
+
+# Cells that a replay with credits cuts its messages into, times the links that they cross: about 10 s.
+MOST_CELL_HOPS = 4_000_000
+
+# A buffer is divided into at least so many cells, or held-up flows would not interleave as packets do.
+LEAST_CELLS_PER_BUFFER = 16
+
+
+class BackPressure(StrEnum):
+    """What became of buffers that fill."""
+
+    NONE = "none"  # no buffer fills
+    MODELLED = "modelled"  # replayed with credits
+    MISSING = "not modelled"  # buffers fill, and what follows is not in the result
+
+
+class BufferedReplay(NamedTuple):
+    """A replay, the network with its statistics, and what became of its buffers."""
+
+    network: Network
+    replay: Replay
+    back_pressure: BackPressure
+    cell_bytes: float
+
+
+def replay_with_buffers(
+    net: Network, work: Work, settings: Settings, buffer_bytes: float, *, lossless: bool = True, **streams: Any
+) -> BufferedReplay:
+    """Replay by the port model, and once more with credits if buffers of that size would fill.
+
+    Parameters
+    ----------
+    net : ports at rest; the port table is changed
+    buffer_bytes : buffer at the far end of each link between switches or from a host, may be inf
+    lossless : a full buffer stops its sender; else packets are lost, which is not modelled
+    streams : background flows and progress, as for `run_replay`
+
+    Notes
+    -----
+    Where the routes of the network depend on each other in a circle (a torus without virtual channels), credits
+    could lock up; such a network keeps its unlimited buffers.
+    """
+    at_rest = net.ports.copy()
+    replay = run_replay(net, work, settings, **streams)
+    if settings.model != layout.PORT or not np.isfinite(buffer_bytes):
+        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
+    first, second = successions(net)
+    if not can_fill(net, first, second, buffer_bytes, settings.mtu_bytes):
+        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
+    if not lossless or is_cyclic(len(net.ports), first, second):
+        return BufferedReplay(net, replay, BackPressure.MISSING, 0.0)
+    bundled = at_rest["rate"][first] / at_rest["packet_rate"][first]
+    limited = at_rest["rate"][first] < layout.UNLIMITED_RATE
+    at_rest["credit"][first] = np.where(limited, buffer_bytes * np.maximum(bundled, 1.0), np.inf)
+    stream_paths, stream_rates = streams.pop("stream_paths", None), streams.pop("stream_rates", None)
+    for path, rate in zip(*(() if stream_paths is None else (stream_paths, stream_rates)), strict=True):
+        begin, hops = int(net.paths["begin"][path]), int(net.paths["hops"][path])
+        at_rest["inflow"][net.path_ports[begin : begin + hops]] += rate
+    cell = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
+    finite = Network(at_rest, net.paths, net.path_ports)
+    replay = run_replay(finite, work, settings._replace(model=layout.CREDITS, cell_bytes=cell), **streams)
+    return BufferedReplay(finite, replay, BackPressure.MODELLED, cell)
+
+
+def successions(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of ports that follow each other on a route, each pair once, as two columns."""
+    here, there = net.path_ports[:-1].astype(np.int64), net.path_ports[1:].astype(np.int64)
+    inside = np.ones(len(net.path_ports), bool)
+    inside[net.paths["begin"] + net.paths["hops"] - 1] = False
+    pairs = np.unique(here[inside[:-1]] * len(net.ports) + there[inside[:-1]])
+    return pairs // len(net.ports), pairs % len(net.ports)
+
+
+def can_fill(
+    net: Network, first: NDArray[np.int64], second: NDArray[np.int64], buffer_bytes: float, mtu_bytes: float
+) -> bool:
+    """Whether a buffer could hold up its sender, going by the queues of a replay with unlimited ones.
+
+    A buffer holds no more than what waits at all ports that its link leads to, a packet in service, and what is on
+    its way while credits return (rate times twice the latency).
+    """
+    ports = net.ports
+    behind = np.bincount(first, ports["peak_backlog"][second], minlength=len(ports))
+    loop = 2.0 * ports["latency"] * ports["rate"] + 2.0 * mtu_bytes
+    limited = ports["rate"][first] < layout.UNLIMITED_RATE
+    return bool((behind + loop > buffer_bytes)[first[limited]].any())
+
+
+def is_cyclic(count: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+    """Whether waiting for each other can go round in a circle among ports (Dally and Seitz 1987)."""
+    waits = np.ones(len(first), bool)
+    while True:
+        entered = np.zeros(count, bool)
+        entered[second[waits]] = True
+        free = waits & ~entered[first]
+        if not free.any():
+            return bool(waits.any())
+        waits &= ~free
+
+
+def cell_size(net: Network, work: Work, buffer_bytes: float, mtu_bytes: float) -> float:
+    """Bytes of a cell: one packet, or as many as keep the replay short."""
+    sends = work.rows["kind"] == layout.MESSAGE
+    uses = np.bincount(work.instances["schedule"], minlength=len(work.schedules))
+    planned = np.repeat(uses, work.schedules["messages"])
+    sizes = np.concatenate([work.rows["size"][sends], work.planned["size"][: len(planned)]])
+    counts = np.concatenate([np.ones(int(sends.sum())), planned])
+    hops = float(net.paths["hops"].mean()) if len(net.paths) else 0.0
+    cell = mtu_bytes
+    while (
+        2.0 * cell * LEAST_CELLS_PER_BUFFER <= buffer_bytes
+        and float((np.ceil(sizes / cell) * counts).sum()) * hops > MOST_CELL_HOPS
+    ):
+        cell *= 2.0
+    return cell

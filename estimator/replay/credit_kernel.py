@@ -1,0 +1,234 @@
+"""Finite buffers with credits: messages cross the network as cells, and a port sends only what the next buffer takes.
+
+Every link has a buffer at its far end. A port that starts a cell takes its bytes from the buffer's credit; they come
+back when the cell has left the next port, one link latency later. The cells of a port are one FIFO, so the first
+one that has no credit holds up those behind it (head-of-line blocking), and a full buffer fills the buffers before
+it (tree saturation). With cells of one packet this is a packet-level simulation of the ports; a larger cell is a
+train of packets: the next port may start it when its first packet is there, and ends it no earlier than its last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from estimator.replay.layout import N_CELL_FREE
+from estimator.replay.port_kernel import depart, enter_episode, note_load, offer, source_rate, take_slot
+from estimator.replay.queue_kernel import CELL, CREDIT, DELIVER, EARLY, FREE, push
+from estimator.replay.tables import (
+    Tables,
+    cell_free_of,
+    cells_of,
+    counter_of,
+    flight_of,
+    path_ports_of,
+    paths_of,
+    ports_of,
+    settings_of,
+)
+from vef.compiled import kernel
+
+
+@kernel
+def take_cell(t: Tables, slot: int, size: float) -> int:
+    """A cell of a message, on its injection port."""
+    counter_of(t)[N_CELL_FREE] -= 1
+    index = cell_free_of(t)[counter_of(t)[N_CELL_FREE]]
+    cell = cells_of(t)[index]
+    cell.slot = slot
+    cell.hop = 0
+    cell.size = size
+    cell.next = -1
+    return index
+
+
+@kernel
+def give_back(t: Tables, index: int) -> None:
+    cell_free_of(t)[counter_of(t)[N_CELL_FREE]] = index
+    counter_of(t)[N_CELL_FREE] += 1
+
+
+@kernel
+def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now: float) -> None:
+    """Make a message the one that its injection port sends now."""
+    index = path_ports_of(t)[paths_of(t)[path].begin]
+    port = ports_of(t)[index]
+    slot = take_slot(t, msg, path, size, posted)
+    message = flight_of(t)[slot]
+    message.left_bytes = size
+    message.paused = 0.0
+    message.held = 0.0
+    message.started = max(posted + settings_of(t)[0].overhead_s, now)
+    message.alone_rate = source_rate(t, path)
+    port.nic_busy = 1
+    port.nic_slot = slot
+    port.bytes += size
+    port.updated = max(port.updated, message.started + size / port.rate)
+    if port.ep_merging == 1 and port.updated > port.ep_start:
+        message.shared = 1
+        message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
+        message.rho_port = index
+        message.rho_flows = port.ep_flows
+        message.rho_bytes = port.ep_bytes
+        port.max_rho = max(port.max_rho, message.rho)
+    if message.started > now:
+        push(t, message.started, FREE + 16 * index, 0.0, 0, EARLY)
+    else:
+        serve(t, index, now)
+
+
+@kernel
+def next_size(t: Tables, port: Any, now: float) -> float:
+    """Bytes of the cell that the port would send next, -1 for none."""
+    if port.nic_busy == 1:
+        message = flight_of(t)[port.nic_slot]
+        if message.started > now:
+            return -1.0
+        return min(message.left_bytes, settings_of(t)[0].cell_bytes)
+    if port.cell_first >= 0:
+        return cells_of(t)[port.cell_first].size
+    return -1.0
+
+
+@kernel
+def next_cell(t: Tables, port: Any, size: float, now: float) -> int:
+    """Take that cell: cut from the message in injection, or the first that waits."""
+    if port.nic_busy == 1:
+        index = take_cell(t, port.nic_slot, size)
+        message = flight_of(t)[port.nic_slot]
+        cell = cells_of(t)[index]
+        cell.is_first = 1 if message.left_bytes == message.size else 0
+        message.left_bytes -= size
+        cell.is_last = 1 if message.left_bytes <= 0.0 else 0
+        cell.reached = now
+        cell.tail = now
+        return index
+    index = port.cell_first
+    port.cell_first = cells_of(t)[index].next
+    if port.cell_first < 0:
+        port.cell_last = -1
+    return index
+
+
+@kernel
+def serve(t: Tables, index: int, now: float) -> None:
+    """Start the port's next cell, if there is one, the port is idle and the next buffer has room."""
+    port = ports_of(t)[index]
+    if port.sending == 1:
+        return
+    size = next_size(t, port, now)
+    if size < 0.0:
+        return
+    if port.credit < size:
+        if port.blocked == 0:
+            port.blocked = 1
+            port.blocked_since = now
+        return
+    at = next_cell(t, port, size, now)
+    cell = cells_of(t)[at]
+    message = flight_of(t)[cell.slot]
+    if port.blocked == 1:
+        port.blocked = 0
+        port.paused += now - port.blocked_since
+        message.paused += now - port.blocked_since
+    port.credit -= size
+    transmit(t, at, index, now)
+
+
+@kernel
+def transmit(t: Tables, at: int, index: int, now: float) -> None:
+    """Put a cell on the link."""
+    packet = settings_of(t)[0].packet_bytes
+    port = ports_of(t)[index]
+    cell = cells_of(t)[at]
+    message = flight_of(t)[cell.slot]
+    route = paths_of(t)[message.path]
+    size = cell.size
+    first = min(size, packet)
+    rate = max(port.rate - port.inflow, 1e-9 * port.rate)
+    ends = max(now + size / rate, cell.tail + first / rate)
+    slower = first / port.packet_rate - first / port.rate
+    head = now + first / rate + slower + port.latency
+    tail = ends + slower + port.latency
+    if cell.is_first == 1:
+        message.waited += now - cell.reached
+        if cell.hop == 0:
+            message.alone = now + first / port.packet_rate + port.latency
+    port.sending = 1
+    port.send_bytes = size
+    port.send_last = cell.is_last
+    port.send_from = path_ports_of(t)[route.begin + cell.hop - 1] if cell.hop > 0 else -1
+    push(t, ends, FREE + 16 * index, 0.0, 0, EARLY)
+    cell.hop += 1
+    if cell.hop < route.hops:
+        cell.tail = tail
+        push(t, head, CELL + 16 * at, 0.0, 0, EARLY)
+        return
+    if cell.is_last == 1:
+        push(t, tail + message.held, DELIVER + 16 * cell.slot, 0.0, 0, EARLY)
+    give_back(t, at)
+
+
+@kernel
+def on_cell(t: Tables, at: int, now: float) -> None:
+    """The first packet of a cell has wholly arrived at the next port of its path."""
+    cell = cells_of(t)[at]
+    message = flight_of(t)[cell.slot]
+    route = paths_of(t)[message.path]
+    index = path_ports_of(t)[route.begin + cell.hop]
+    ingress = path_ports_of(t)[route.begin + cell.hop - 1]
+    port = ports_of(t)[index]
+    if cell.is_first == 1:
+        before = ports_of(t)[ingress]
+        first = min(message.size, settings_of(t)[0].packet_bytes)
+        enter_episode(port, ingress, now - first / before.packet_rate)
+        offer(message, port, before, first)
+        port.members += 1
+        if port.backlog <= 0.0:
+            message.held += port.random_wait
+            message.waited += port.random_wait
+    port.backlog += cell.size
+    port.ep_bytes += cell.size
+    port.bytes += cell.size
+    if cell.is_first == 1 or cell.is_last == 1:
+        note_load(message, port, index, max(now, cell.tail))
+    cell.reached = now
+    cell.next = -1
+    if port.cell_last >= 0:
+        cells_of(t)[port.cell_last].next = at
+    else:
+        port.cell_first = at
+    port.cell_last = at
+    serve(t, index, now)
+
+
+@kernel
+def on_credit(t: Tables, index: int, size: float, now: float) -> None:
+    """The buffer at the far end has room for that many more bytes."""
+    ports_of(t)[index].credit += size
+    serve(t, index, now)
+
+
+@kernel
+def on_free(t: Tables, index: int, now: float) -> bool:
+    """The port's cell has left, or its next message is ready; true when a whole message has left its host."""
+    port = ports_of(t)[index]
+    if port.sending == 0:
+        serve(t, index, now)
+        return False
+    port.sending = 0
+    if port.send_from >= 0:
+        port.backlog = max(port.backlog - port.send_bytes, 0.0)
+        if port.send_last == 1:
+            port.members -= 1
+            depart(port)
+        before = ports_of(t)[port.send_from]
+        if before.credit < np.inf:
+            push(t, now + before.latency, CREDIT + 16 * port.send_from, port.send_bytes, 0, EARLY)
+    elif port.send_last == 1:
+        port.nic_busy = 0
+        port.nic_free = now
+        return True
+    serve(t, index, now)
+    return False
