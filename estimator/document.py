@@ -91,7 +91,9 @@ def inputs(result: Estimate) -> dict[str, Any]:
         "openmpi": options.openmpi,
         "compute_scale": options.compute_scale,
         "background": [asdict(entry) for entry in fabric.background + options.background],
-        "parameters": result.parameters.as_dict(),
+        "parameters": {
+            name: None if value == np.inf else value for name, value in result.parameters.as_dict().items()
+        },
     }
 
 
@@ -116,6 +118,7 @@ def summary(result: Estimate, names: list[str]) -> dict[str, Any]:
         "g5_share_of_time": float(latency[marked].sum()) / total if total > 0 else 0.0,
         "max_rho": float(steps.rho[worst]) if worst >= 0 else 0.0,
         "worst_port": names[steps.port[worst]] if worst >= 0 and steps.port[worst] >= 0 else None,
+        "back_pressure": str(result.back_pressure),
     }
 
 
@@ -143,10 +146,14 @@ def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
         steps.collective.tolist(), steps.job.tolist(), steps.round.tolist(), steps.messages.tolist(),
         steps.bytes.tolist(), steps.start_s.tolist(), steps.finish_s.tolist(), steps.rho.tolist(),
         steps.port.tolist(), steps.flows.tolist(), steps.utilisation.tolist(), steps.regime.tolist(),
-        steps.pattern.tolist(), steps.severity.tolist(), steps.peak_bytes.tolist(), strict=True,
+        steps.pattern.tolist(), steps.severity.tolist(), steps.peak_bytes.tolist(), steps.paused_s.tolist(),
+        strict=True,
     )  # fmt: skip
     for index, row in enumerate(columns):
-        collective, job, round_, messages, size, start, finish, rho, port, flows, used, regime, kind, mark, peak = row
+        (
+            collective, job, round_, messages, size, start, finish, rho, port, flows, used, regime, kind, mark, peak,
+            paused,
+        ) = row  # fmt: skip
         rows.append(
             {
                 "id": index,
@@ -163,6 +170,7 @@ def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
                 "flows": flows,
                 "utilisation": used,
                 "queue_s": peak / rate[port] if port >= 0 else 0.0,
+                "paused_s": paused,
                 "regime": REGIMES[regime],
                 "pattern": NAMES[kind],
                 "run_g5": mark > 0,
@@ -283,6 +291,7 @@ def port_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
                 "busy_s": busy,
                 "utilisation": busy / makespan if makespan > 0 else 0.0,
                 "max_rho": float(ports["max_rho"][port]),
+                "paused_s": float(ports["paused"][port]),
                 "peak_backlog_bytes": round(float(ports["peak_backlog"][port])),
                 "g5_steps": int(g5_steps[port]),
             }

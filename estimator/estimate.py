@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from estimator.background import add_steady_background
 from estimator.collectives import check_forced
 from estimator.formulas import ModelParameters
+from estimator.formulas.saturation import usable_buffer
 from estimator.placement import place
 from estimator.replay import layout
-from estimator.replay.engine import Replay, Settings, run_replay
+from estimator.replay.buffers import BackPressure, replay_with_buffers
+from estimator.replay.engine import Replay, Settings
 from estimator.steps import Steps, read_steps
 from estimator.topology import Background, Fabric
 from estimator.workload import IDEAL, Workload, build_workload
@@ -80,6 +83,7 @@ class Estimate:
     replay: Replay
     steps: Steps
     ideal: tuple[IdealReplay, ...]
+    back_pressure: BackPressure
 
     @property
     def makespan_s(self) -> float:
@@ -167,16 +171,19 @@ def estimate(
         parameters.arrival_cv_sq,
     )
     total = message_count(workload)
-    replay = run_replay(
+    buffered = replay_with_buffers(
         workload.network,
         workload.work,
         replay_settings(options.model, workload.fabric, parameters),
+        buffer_bytes=float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes)),
+        lossless=parameters.fabric != "tcp",
         progress=None if progress is None else lambda delivered: progress(delivered, total),
     )
+    replay, workload = buffered.replay, dataclasses.replace(workload, network=buffered.network)
     if replay.stuck.size:
         raise EstimateError(_describe_stuck(workload, replay))
-    steps = read_steps(workload, replay, parameters)
-    return Estimate(options, parameters, workload.fabric, workload, replay, steps, ideal)
+    steps = read_steps(workload, replay, parameters, buffered.back_pressure)
+    return Estimate(options, parameters, workload.fabric, workload, replay, steps, ideal, buffered.back_pressure)
 
 
 def parameters_for(fabric: Fabric, overrides: Mapping[str, str]) -> ModelParameters:

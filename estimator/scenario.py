@@ -2,9 +2,9 @@
 
 A scenario is a JSON file (plain or gzip): `topology.links` [{a, b, gbps, latency_ns}], full duplex; `mtu_bytes`;
 `alpha_ns`, software overhead per message; `params.ingress_buffer_bytes_per_link`, the buffer at the far end of each
-link where credits or pauses keep it from overflowing (default: unlimited); `routing.paths`, node lists, one per pair of hosts; `messages`
-[{id, src, dst, bytes, ready | deps + delay_ns}]; `result`, the simulator's answer: `makespan_ns`,
-`mean_latency_ns` and `messages.finish_ns` by message. Times in ns, rates in 10⁹ bit/s.
+link where credits or pauses keep it from overflowing (default: unlimited); `routing.paths`, node lists, one per pair
+of hosts; `messages` [{id, src, dst, bytes, ready | deps + delay_ns}]; `result`, the simulator's answer:
+`makespan_ns`, `mean_latency_ns` and `messages.finish_ns` by message. Times in ns, rates in 10⁹ bit/s.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.formulas import REGIMES, ModelParameters, regime_codes
+from estimator.formulas.saturation import usable_buffer
 from estimator.patterns import classify
+from estimator.replay.buffers import BackPressure
 from estimator.replay.engine import Replay
 from estimator.units import format_rate, format_size, format_time
 from estimator.workload import Workload
@@ -35,6 +37,7 @@ class Steps:
     utilisation : float64, carried load there; of a step without merging, of its slowest message's path
     peak_bytes : float64, largest backlog of any port where its messages merge with others
     burst_bytes : float64, all that the busy period of the worst port brought
+    paused_s : float64, longest time that a full buffer held up one of its messages
     regime, pattern, severity : int8
     """
 
@@ -51,6 +54,7 @@ class Steps:
     utilisation: NDArray[np.float64]
     peak_bytes: NDArray[np.float64]
     burst_bytes: NDArray[np.float64]
+    paused_s: NDArray[np.float64]
     regime: NDArray[np.int8]
     pattern: NDArray[np.int8]
     severity: NDArray[np.int8]
@@ -64,7 +68,9 @@ class Steps:
         return self.severity > UNMARKED
 
 
-def read_steps(workload: Workload, replay: Replay, parameters: ModelParameters) -> Steps:
+def read_steps(
+    workload: Workload, replay: Replay, parameters: ModelParameters, back_pressure: BackPressure
+) -> Steps:
     """Collect the steps of a replay, in the order in which they begin."""
     table = replay.steps
     collective = np.full(table.size, -1, np.int64)
@@ -87,9 +93,9 @@ def read_steps(workload: Workload, replay: Replay, parameters: ModelParameters) 
     alone = np.divide(table["slowest_serial"], table["slowest"], out=np.zeros(table.size), where=table["slowest"] > 0)
     rho = table["rho"]
     regime = regime_codes(rho, parameters).astype(np.int8)
-    overflow = table["peak"] > parameters.buffer_size_bytes
-    severity = np.where(regime == CONGESTED, INFORMATIONAL, UNMARKED)
-    severity = np.where(overflow, LIKELY_WRONG, severity).astype(np.int8)
+    severity = np.where((regime == CONGESTED) | (table["paused"] > 0.0), INFORMATIONAL, UNMARKED)
+    if back_pressure != BackPressure.MODELLED:
+        severity = np.where(table["peak"] > buffer_of(parameters), LIKELY_WRONG, severity)
     return Steps(
         collective=collective[chosen],
         job=job[chosen],
@@ -104,9 +110,10 @@ def read_steps(workload: Workload, replay: Replay, parameters: ModelParameters) 
         utilisation=np.where(merging, np.minimum(rho, 1.0), alone),
         peak_bytes=table["peak"],
         burst_bytes=table["port_bytes"],
+        paused_s=table["paused"],
         regime=regime,
         pattern=pattern[chosen],
-        severity=severity,
+        severity=severity.astype(np.int8),
     )
 
 
@@ -145,31 +152,46 @@ def _patterns(
     return pattern
 
 
+def buffer_of(parameters: ModelParameters) -> float:
+    """Bytes that queue at a port before its senders are stopped or packets are lost."""
+    return float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes))
+
+
 def reasons(steps: Steps, index: int, port_name: str, port_rate: float, parameters: ModelParameters) -> list[str]:
     """Why a step is marked, in words with numbers; empty for one that is not."""
     if steps.severity[index] == UNMARKED:
         return []
+    found = []
     rho, flows = float(steps.rho[index]), int(steps.flows[index])
-    burst_s = float(steps.burst_bytes[index]) / port_rate
-    text = (
-        f"{flows} flows merge at {port_name} (ρ {rho:.2f} of {format_rate(port_rate)}); "
-        f"the burst of {format_size(float(steps.burst_bytes[index]))} lasts {format_time(burst_s)}"
-    )
-    if steps.peak_bytes[index] > 0:
-        text += f" and queues up to {format_size(float(steps.peak_bytes[index]))}"
-    found = [text]
-    buffer = parameters.buffer_size_bytes
-    if steps.peak_bytes[index] > buffer and rho > 1.0:
-        fill = buffer / ((rho - 1.0) * port_rate)
-        found.append(
-            f"a port buffer of {format_size(buffer)} fills in {format_time(fill)}; "
-            + AFTER_THE_BUFFER[parameters.fabric]
+    if steps.port[index] >= 0:
+        burst_s = float(steps.burst_bytes[index]) / port_rate
+        text = (
+            f"{flows} flows merge at {port_name} (ρ {rho:.2f} of {format_rate(port_rate)}); "
+            f"the burst of {format_size(float(steps.burst_bytes[index]))} lasts {format_time(burst_s)}"
         )
+        if steps.peak_bytes[index] > 0:
+            text += f" and queues up to {format_size(float(steps.peak_bytes[index]))}"
+        found.append(text)
+    buffer = buffer_of(parameters)
+    if steps.paused_s[index] > 0.0:
+        found.append(
+            f"buffers of {format_size(buffer)} fill: a message is held up for {format_time(steps.paused_s[index])}, "
+            f"{HELD_UP[parameters.fabric]}"
+        )
+    elif steps.severity[index] == LIKELY_WRONG:
+        fills = f" in {format_time(buffer / ((rho - 1.0) * port_rate))}" if rho > 1.0 else ""
+        found.append(f"a port buffer of {format_size(buffer)} fills{fills}; {NOT_MODELLED[parameters.fabric]}")
     return found
 
 
-AFTER_THE_BUFFER = {
+# What a replay with credits stands for.
+HELD_UP = {
+    "infiniband": "as credits do it",
+    "roce": "as PFC does it with a pause at half of the buffer, no headroom and no hysteresis",
+}
+
+NOT_MODELLED = {
     "infiniband": "then credits stop the senders, and flows that only cross the paused ports slow down too",
-    "roce": "PFC pauses whole links from about half of that, unrelated flows on them included",
+    "roce": "then PFC pauses whole links, unrelated flows on them included",
     "tcp": "then packets are lost, and a time-out costs at least 200 ms",
 }

@@ -142,6 +142,8 @@ def _read(name: str, text: str) -> object:
         stripped = text.strip()
         if name == "eager_limit_bytes" and stripped.isdecimal() and int(stripped) == 0:
             return 0  # no message is eager; zero has no unit
+        if name == "buffer_size_bytes" and stripped.lower() in ("inf", "unlimited"):
+            return math.inf
         # The name already says bytes, so a bare number leaves nothing open here.
         try:
             return parse_size(f"{stripped}B" if stripped.isdecimal() else text)

@@ -16,8 +16,8 @@ from estimator.replay import layout
 from estimator.replay.engine import Replay, Settings, Work, run_replay
 from estimator.replay.network import Network
 
-# Cells that a replay with credits cuts its messages into, times the links that they cross: about 10 s.
-MOST_CELL_HOPS = 4_000_000
+# Cells that a replay with credits cuts its messages into, times the links that they cross: a few seconds.
+MOST_CELL_HOPS = 10_000_000
 
 # A buffer is divided into at least so many cells, or held-up flows would not interleave as packets do.
 LEAST_CELLS_PER_BUFFER = 16
@@ -66,17 +66,35 @@ def replay_with_buffers(
         return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
     if not lossless or is_cyclic(len(net.ports), first, second):
         return BufferedReplay(net, replay, BackPressure.MISSING, 0.0)
-    bundled = at_rest["rate"][first] / at_rest["packet_rate"][first]
-    limited = at_rest["rate"][first] < layout.UNLIMITED_RATE
-    at_rest["credit"][first] = np.where(limited, buffer_bytes * np.maximum(bundled, 1.0), np.inf)
-    stream_paths, stream_rates = streams.pop("stream_paths", None), streams.pop("stream_rates", None)
-    for path, rate in zip(*(() if stream_paths is None else (stream_paths, stream_rates)), strict=True):
-        begin, hops = int(net.paths["begin"][path]), int(net.paths["hops"][path])
-        at_rest["inflow"][net.path_ports[begin : begin + hops]] += rate
-    cell = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
     finite = Network(at_rest, net.paths, net.path_ports)
-    replay = run_replay(finite, work, settings._replace(model=layout.CREDITS, cell_bytes=cell), **streams)
-    return BufferedReplay(finite, replay, BackPressure.MODELLED, cell)
+    held_up, cell = replay_with_credits(finite, work, settings, buffer_bytes, **streams)
+    if not finite.ports["paused"].any():
+        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
+    return BufferedReplay(finite, held_up, BackPressure.MODELLED, cell)
+
+
+def replay_with_credits(
+    net: Network,
+    work: Work,
+    settings: Settings,
+    buffer_bytes: float,
+    *,
+    stream_paths: NDArray[np.int32] | None = None,
+    stream_rates: NDArray[np.float64] | None = None,
+    **more: Any,
+) -> tuple[Replay, float]:
+    """Replay in cells with credits; returns the size of a cell too. Background flows only take their rate away."""
+    ports = net.ports
+    first, _ = successions(net)
+    bundled = np.maximum(ports["rate"][first] / ports["packet_rate"][first], 1.0)
+    limited = ports["rate"][first] < layout.UNLIMITED_RATE
+    ports["credit"][first] = np.where(limited, buffer_bytes * bundled, np.inf)
+    if stream_paths is not None and stream_rates is not None:
+        for path, rate in zip(stream_paths.tolist(), stream_rates.tolist(), strict=True):
+            begin, hops = int(net.paths["begin"][path]), int(net.paths["hops"][path])
+            ports["inflow"][net.path_ports[begin : begin + hops]] += rate
+    cell = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
+    return run_replay(net, work, settings._replace(model=layout.CREDITS, cell_bytes=cell), **more), cell
 
 
 def successions(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from estimator.scenario import load_scenario, run_scenario
@@ -37,3 +38,21 @@ def test_scenario(name: str) -> None:
     outcome = run_scenario(scenario)
     assert outcome.makespan_s == pytest.approx(scenario.reference["makespan_ns"] * 1e-9, rel=0.01)
     assert outcome.mean_latency_s == pytest.approx(scenario.reference["mean_latency_ns"] * 1e-9, rel=0.02)
+
+
+BUFFERED = (
+    "h/h_a2a_linear_ls_2_ecmp_N32_16K_buf64K_400G.json.gz",
+    "h/h_ft3_ecmp_perm_64K_buf32K_100G.json.gz",
+    "h/h_moe_hot10_ls_2_ecmp_N32_16K_buf32K_100G.json.gz",
+    "h/h_victim_txleaf_N32_1M_buf64K_400G.json",
+)
+
+
+@pytest.mark.parametrize("name", BUFFERED)
+def test_finite_buffers(name: str) -> None:
+    scenario = load_scenario(REFERENCE / name)
+    outcome = run_scenario(scenario)
+    finish = [time * 1e-9 for time in scenario.reference["messages"]["finish_ns"]]
+    # The file's times are rounded to 0.1 ns.
+    np.testing.assert_allclose(outcome.arrived_s, finish, rtol=0, atol=0.11e-9)
+    assert outcome.run_g5

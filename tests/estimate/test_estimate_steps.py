@@ -90,9 +90,8 @@ def test_incast_is_marked_at_the_last_port_behind_others(topology: str, port: st
     assert f"the burst of {sources}MiB lasts" in step["reasons"][0]
 
 
-@pytest.mark.parametrize("fabric", ["infiniband", "roce", "tcp"])
-def test_numbers_in_the_reasons(fabric: str) -> None:
-    (step,) = steps(run(incast(8, MIB), SINGLE, parameters={"fabric": fabric}))
+def test_numbers_in_the_reasons() -> None:
+    (step,) = steps(run(incast(8, MIB), SINGLE, parameters={"fabric": "tcp"}))
     first, second = step["reasons"]
     assert first.startswith("8 flows merge at switch0→h0 (ρ 8.00 of 100Gb/s)")
     # 8 MiB at 12.5 GB/s; at the end of the arrivals, M/B less a packet, the port has sent one message less a packet.
@@ -103,17 +102,22 @@ def test_numbers_in_the_reasons(fabric: str) -> None:
     # B/((n-1)C)
     assert abs(4 * MIB / (7 * RATE) - 47.93e-6) < 0.005e-6
     assert "a port buffer of 4MiB fills in 47.93us" in second
-    assert {"infiniband": "credits", "roce": "PFC", "tcp": "200 ms"}[fabric] in second
+    assert "200 ms" in second
     assert step["severity"] == "likely wrong"
 
 
-def test_incast_that_fits_the_buffer_is_informational() -> None:
-    (step,) = steps(run(incast(8, 32 * MTU), SINGLE))
-    assert step["run_g5"]
-    assert step["severity"] == "informational"
+@pytest.mark.parametrize("fabric", ["infiniband", "roce"])
+def test_incast_in_lossless_fabric_is_informational(fabric: str) -> None:
+    (step,) = steps(run(incast(8, 32 * MTU), SINGLE, parameters={"fabric": fabric}))
+    assert (step["run_g5"], step["severity"], step["paused_s"]) == (True, "informational", 0.0)
     assert len(step["reasons"]) == 1
-    (step,) = steps(run(incast(8, 32 * MTU), SINGLE, parameters={"buffer_size_bytes": "512KiB"}))
-    assert step["severity"] == "likely wrong"
+    # Every source fills its link's buffer of 128 packets, then goes on at the pace of the receiver.
+    buffer = {"infiniband": 128 * MTU, "roce": 256 * MTU}[fabric]
+    (step,) = steps(run(incast(8, MIB), SINGLE, parameters={"fabric": fabric, "buffer_size_bytes": str(buffer)}))
+    packet_s = MTU / RATE
+    assert step["severity"] == "informational"
+    assert step["paused_s"] == pytest.approx((8 * 128 - 255) * packet_s, abs=20 * packet_s)
+    assert {"infiniband": "credits", "roce": "PFC"}[fabric] in step["reasons"][1]
 
 
 @pytest.mark.parametrize("ranks", [4, 8, 16])
