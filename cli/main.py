@@ -37,10 +37,11 @@ def root(
 
 
 def _register() -> None:
-    from cli import estimate, schema, topo, validate
+    from cli import estimate, mix, schema, topo, validate
 
     app.command("estimate")(estimate.estimate_command)
     app.command("validate")(validate.validate_command)
+    app.command("mix")(mix.mix_command)
     app.command("topo")(topo.topo_command)
     app.command("schema")(schema.schema_command)
 
@@ -55,7 +56,7 @@ def is_foreseen(error: Exception) -> bool:
     names = {kind.__name__ for kind in type(error).__mro__}
     known = {
         "InvalidTrace", "ConfigError", "ParameterError", "CallError", "UnknownAlgorithm", "EstimateError",
-        "UnitError", "GateError", "UsageError", "ScheduleError",
+        "UnitError", "GateError", "CaptureError", "UsageError", "ScheduleError",
     }  # fmt: skip
     return bool(names & known)
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vef import Trace
 
 
 def check_target(path: Path | None, inputs: Sequence[str] = ()) -> None:
@@ -45,10 +50,31 @@ def write_result(text: str, path: Path | None) -> None:
         # A device or a pipe is written to; only a regular file can be replaced.
         path.write_text(text, encoding="utf-8")
         return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with whole_file(path) as name:
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def write_vef(trace: Trace, path: Path | None) -> None:
+    """Write a trace to stdout, or to a file (compressed if its name ends so) that is there whole or not at all."""
+    from vef import write_trace
+
+    if path is None:
+        write_trace(trace, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    elif path.exists() and not path.is_file():
+        write_trace(trace, path)
+    else:
+        with whole_file(path) as name:
+            write_trace(trace, name)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """Give the name of a file to write (with the same ending), which replaces `path` if nothing goes wrong."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=f".{path.name}")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        yield name
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)

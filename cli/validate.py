@@ -69,15 +69,22 @@ def _show(path: str, trace: Trace | None, problems: list[Problem]) -> None:
     if fatal or trace is None:
         typer.echo(f"{path}: {_count(len(fatal), 'problem')}, {_count(len(problems) - len(fatal), 'warning')}")
         return
-    from estimator.units import format_time
-    from vef import MESSAGE, ideal_replay
+    from vef import ideal_replay
 
-    span = format_time(ideal_replay(trace).makespan_s)
-    typer.echo(
-        f"{path}: ok: {_count(trace.tasks, 'task')}, {_count(len(trace), 'record')}, "
+    line = describe_trace(trace, ideal_replay(trace).makespan_s)
+    typer.echo(f"{path}: ok: {line}; {_count(len(problems), 'warning')}")
+
+
+def describe_trace(trace: Trace, ideal_makespan_s: float) -> str:
+    """What a trace holds, in a line."""
+    from estimator.units import format_time
+    from vef import MESSAGE
+
+    return (
+        f"{_count(trace.tasks, 'task')}, {_count(len(trace), 'record')}, "
         f"{_count(int((trace.kind == MESSAGE).sum()), 'message')}, "
         f"{_count(len(trace.collectives), 'collective')}, {_count(len(trace.communicators), 'communicator')}; "
-        f"{span} on an ideal network; {_count(len(problems), 'warning')}"
+        f"{format_time(ideal_makespan_s)} on an ideal network"
     )
 
 

@@ -236,7 +236,10 @@ class Capture:
         The folder or folders, for messages.
     ranks : tuple of RankCapture
         Rank r is at place r; all are there.
+    notes : tuple of str
+        What the reader of the files had to assume.
     """
 
     path: str
     ranks: tuple[RankCapture, ...]
+    notes: tuple[str, ...] = ()
