@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,13 @@ def mix_capture(capture: Capture) -> Mixed:
     records = _records(flat, matches, groups)
     if len(records.row) > MAX_RECORDS:
         raise CaptureError(f"{capture.path}: found {len(records.row)} records; expected at most {MAX_RECORDS}")
-    trace = _trace(flat, matches, groups, records, capture.path)
-    return Mixed(trace, ideal_replay(trace).makespan_s, warnings_of(capture, flat, matches, groups))
+    warnings = warnings_of(capture, flat, matches, groups)
+    numbers, communicators = _communicators(flat, groups)
+    columns = _columns(flat, groups, records, numbers, len(matches.sent))
+    del flat, matches, groups, records  # memory peaks next
+    trace = build_trace(communicators, path=capture.path, **columns)
+    del columns
+    return Mixed(trace, ideal_replay(trace).makespan_s, warnings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,18 @@ def _waits(
     return row[kept], then[kept].astype(np.uint8), on[kept]
 
 
-def _trace(flat: Flat, matches: Matches, groups: Groups, records: _Records, path: str) -> Trace:
+def _columns(
+    flat: Flat, groups: Groups, records: _Records, numbers: NDArray[np.int64], messages: int
+) -> dict[str, Any]:
+    """Return the columns of `build_trace`, in file order.
+
+    Parameters
+    ----------
+    numbers : int64 (communicators of the capture,)
+        Of each in the trace.
+    messages : int
+        How many there are.
+    """
     row = records.row
     rank = flat.rank[row]
     new_rank = np.ones(len(row), bool)
@@ -143,38 +160,35 @@ def _trace(flat: Flat, matches: Matches, groups: Groups, records: _Records, path
     # File order: start on the task's own clock; then whose previous call began first; then by rank.
     order = np.lexsort((flat.before_ns[row], flat.start_ns[row]))
     kind, object_ = records.kind[order], records.on[order]
-    message_ids, own_ids = _message_ids(kind, records.then[order], object_, len(matches.sent))
+    message_ids, own_ids = _message_ids(kind, records.then[order], object_, messages)
     group_ids = _first_seen(object_[kind == COLLECTIVE], int(groups.number.max(initial=-1)) + 1)
     collective = kind == COLLECTIVE
     message = kind == MESSAGE
     row, dep, on, rank = row[order], dep[order], on[order], rank[order]
-    numbers, communicators = _communicators(flat, groups)
     place = np.searchsorted(groups.rows, row[collective])
 
-    def by_kind(of_message: NDArray, of_collective: NDArray, of_pseudo: NDArray | int) -> NDArray[np.int64]:
-        values = np.empty(len(row), np.int64)
+    def by_kind(dtype: Any, of_message: Any, of_collective: NDArray, of_pseudo: Any) -> NDArray[Any]:
+        values = np.empty(len(row), dtype)
         values[:] = of_pseudo
         values[message], values[collective] = of_message, of_collective
         return values
 
-    sizes = flat.bytes[row[message]]
     dep_id = np.where(dep == AFTER_COLLECTIVE, _take(group_ids, on), _take(message_ids, on))
-    return build_trace(
-        communicators,
-        id=by_kind(message_ids[object_[message]], group_ids[object_[collective]], own_ids),
-        task=rank,
-        peer=by_kind(flat.peer[row[message]], numbers[flat.comm[row[collective]]], rank),
-        op=by_kind(np.full(len(sizes), -1), groups.op[place], -1),
-        send_bytes=by_kind(sizes, groups.send_bytes[place], 0),
-        recv_bytes=by_kind(np.zeros_like(sizes), groups.recv_bytes[place], 0),
-        dep=dep + REAL * message,
-        time=time[order],
-        dep_id=dep_id,
-        path=path,
-    )
+    del on
+    return {
+        "id": by_kind(np.int64, message_ids[object_[message]], group_ids[object_[collective]], own_ids),
+        "task": rank,
+        "peer": by_kind(np.int32, flat.peer[row[message]], numbers[flat.comm[row[collective]]], rank),
+        "op": by_kind(np.int8, -1, groups.op[place], -1),
+        "send_bytes": by_kind(np.int64, flat.bytes[row[message]], groups.send_bytes[place], 0),
+        "recv_bytes": by_kind(np.int64, 0, groups.recv_bytes[place], 0),
+        "dep": (dep + REAL * message).astype(np.uint8),
+        "time": time[order],
+        "dep_id": dep_id,
+    }
 
 
-def _dependencies(records: _Records, new_rank: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _dependencies(records: _Records, new_rank: NDArray[np.bool_]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return kind and object of each record's dependency: what the nearest record before it gives."""
     at = np.arange(len(records.row))
     given = np.maximum.accumulate(np.where(records.then > 0, at, -1)) if len(at) else at
@@ -182,8 +196,8 @@ def _dependencies(records: _Records, new_rank: NDArray[np.bool_]) -> tuple[NDArr
     first = np.maximum.accumulate(np.where(new_rank, at, 0)) if len(at) else at
     there = giver >= first
     giver = np.maximum(giver, 0)
-    dep = np.where(there, records.then[giver], AT_START).astype(np.int64)
-    return dep, np.where(there, records.on[giver], -1).astype(np.int64)
+    dep = np.where(there, records.then[giver], np.uint8(AT_START))
+    return dep, np.where(there, records.on[giver], np.int32(-1))
 
 
 def _message_ids(
@@ -217,7 +231,7 @@ def _first_seen(values: NDArray, count: int) -> NDArray[np.int64]:
     return ids
 
 
-def _take(values: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+def _take(values: NDArray[np.int64], at: NDArray[np.int32]) -> NDArray[np.int64]:
     return values[np.clip(at, 0, len(values) - 1)] if len(values) else np.full(len(at), -1, np.int64)
 
 
