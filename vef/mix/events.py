@@ -184,6 +184,11 @@ class RankCommunicator:
     key: tuple[int, ...] = (0,)
     inter: bool = False
 
+    @classmethod
+    def of(cls, members: ArrayLike, key: tuple[int, ...] = (0,), inter: bool = False) -> RankCommunicator:
+        """Make one from any sequence of members."""
+        return cls(np.asarray(members, np.int32), key, inter)
+
 
 @dataclass(frozen=True, eq=False)
 class RankCapture:
