@@ -102,7 +102,7 @@ def write_raw(folder: Path, ranks: dict[int, list[Record]], tasks: int) -> Path:
 
 
 def ping(first: int, second: int) -> dict[int, list[Record]]:
-    """Rank `first` sends 86 bytes at 100 ns, which `second` receives from 150 ns on; clocks with zeros of their own."""
+    """Rank `first` sends 86 bytes at 100 ns, which `second` receives from 150 ns on; each has its own clock."""
     return {
         first: [
             (1000, 1010, 0, 0, 0, 0, INIT),

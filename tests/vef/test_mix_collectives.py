@@ -169,7 +169,8 @@ def test_different_operations_are_an_error() -> None:
     one, two = scripts(2)
     one.call(Call.BARRIER).call(Call.BROADCAST, bytes=1, root=0)
     two.call(Call.BARRIER).call(Call.REDUCE, bytes=1, root=0)
-    with pytest.raises(CaptureError, match=r"rank1: collective 1 .*found reduce .*rank 1; expected broadcast .*rank 0"):
+    message = r"rank1: collective 1 .*found reduce .*rank 1; expected broadcast .*rank 0"
+    with pytest.raises(CaptureError, match=message):
         mix([one, two])
 
 

@@ -9,12 +9,9 @@ from mix_shared import communicator, mix, scripts
 from vef.mix.events import ANY, CANCELLED, Call
 
 TASKS, TAGS = 3, 2
-SEND = st.tuples(
-    st.just("send"), st.integers(0, TASKS - 1), st.integers(0, TASKS - 1), st.integers(0, TAGS - 1), st.integers(0, 1)
-)
-POST = st.tuples(
-    st.just("post"), st.integers(0, TASKS - 1), st.integers(-1, TASKS - 1), st.integers(-1, TAGS - 1), st.integers(0, 1)
-)
+RANK, COMM = st.integers(0, TASKS - 1), st.integers(0, 1)
+SEND = st.tuples(st.just("send"), RANK, RANK, st.integers(0, TAGS - 1), COMM)
+POST = st.tuples(st.just("post"), RANK, st.integers(-1, TASKS - 1), st.integers(-1, TAGS - 1), COMM)
 
 
 def fits(post: tuple[int, int, int], message: tuple[int, int, int]) -> bool:

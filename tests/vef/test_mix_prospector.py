@@ -42,12 +42,19 @@ def test_ping(tmp_path: Path) -> None:
 
 def test_a_folder_per_node(tmp_path: Path) -> None:
     ranks = ping(0, 1)
+    (tmp_path / "nodes").mkdir()
     whole = lines(mix_capture(read_capture([write_raw(tmp_path / "whole", ranks, 2)])))
     for rank in (0, 1):
         write_raw(tmp_path / "nodes" / f"n{rank}", {rank: ranks[rank]}, 2)
     folders = [tmp_path / "nodes" / "n1", tmp_path / "nodes" / "n0"]
     assert lines(mix_capture(read_capture(folders))) == whole
     assert lines(mix_capture(read_capture([tmp_path / "nodes"]))) == whole
+    # The list of tasks may lie in one of them only.
+    (tmp_path / "nodes" / "n1" / "VEFT.main").unlink()
+    assert lines(mix_capture(read_capture(folders))) == whole
+    (tmp_path / "nodes" / "n0" / "VEFT.main").unlink()
+    with pytest.raises(CaptureError, match=r"found no VEFT\.main"):
+        read_capture(folders)
 
 
 def test_wait_gives_the_source(tmp_path: Path) -> None:
@@ -81,7 +88,8 @@ def test_unknown_code_is_named_with_its_place(tmp_path: Path) -> None:
     ranks = ping(0, 1)
     ranks[1].insert(2, (5201, 5202, 0, 0, 0, 0, 119))
     folder = write_raw(tmp_path / "run", ranks, 2)
-    with pytest.raises(CaptureError, match=r"run/1\.veft: record 2 \(byte 80\): found op code 119 .*expected one of 0, "):
+    message = r"run/1\.veft: record 2 \(byte 80\): found op code 119 .*expected one of 0, "
+    with pytest.raises(CaptureError, match=message):
         read_capture([folder])
 
 

@@ -226,8 +226,8 @@ def test_unsupported_calls_are_reported() -> None:
 
 def test_ties_go_to_the_rank_whose_previous_call_began_first() -> None:
     one, two = scripts(2)
-    one.work(50).call(Call.SEND, 10, peer=1, bytes=1, tag=0).work(40).call(Call.SEND, peer=1, bytes=3, tag=0).finalize()
-    two.work(20).call(Call.SEND, 75, peer=0, bytes=2, tag=0).work(5).call(Call.SEND, peer=0, bytes=4, tag=0).finalize()
+    one.work(50).call(Call.SEND, 10, peer=1, bytes=1, tag=0).work(40).call(Call.SEND, peer=1, bytes=3, tag=0)
+    two.work(20).call(Call.SEND, 75, peer=0, bytes=2, tag=0).work(5).call(Call.SEND, peer=0, bytes=4, tag=0)
     assert [line.split()[3] for line in lines(mix([one, two]))[:4]] == ["2", "1", "4", "3"]
 
 

@@ -53,7 +53,7 @@ _TASK = re.compile(r"Task:(\d+):Node:(.*?):RI:(\d+):RF:(\d+):TI:(\d+):TF:(\d+)\Z
 
 def is_prospector(folder: Path) -> bool:
     """Whether a folder is such a capture."""
-    return (folder / MAIN).is_file()
+    return (folder / MAIN).is_file() or bool(_rank_files(folder))
 
 
 def read_prospector(folders: Sequence[Path]) -> Capture:
@@ -72,26 +72,24 @@ def read_prospector(folders: Sequence[Path]) -> Capture:
     """
     nodes: dict[int, tuple[str, int]] = {}
     files: dict[int, Path] = {}
+    total = 0
+    if not any((folder / MAIN).is_file() for folder in folders):
+        raise CaptureError(f"{folders[0]}: found no {MAIN}; expected it beside <rank>.veft or in another folder")
     for folder in folders:
-        count, tasks = _read_main(folder / MAIN)
-        found = _rank_files(folder)
-        for rank, path in found.items():
+        if (folder / MAIN).is_file():
+            count, tasks = _read_main(folder / MAIN)
+            total = max(total, count)
+            nodes.update(tasks)
+        for rank, path in _rank_files(folder).items():
             if rank in files:
                 raise CaptureError(
                     f"{path}: found rank {rank} again, it is in {files[rank].parent} too; "
                     "expected each rank once; give the folders of one run"
                 )
             files[rank] = path
-        nodes.update({rank: tasks[rank] for rank in found if rank in tasks})
-        if count not in (len(found), len(tasks)) and len(folders) == 1:
-            raise CaptureError(
-                f"{folder / MAIN}:1: found {count} tasks, but {len(tasks)} lines of tasks and {len(found)} files "
-                "<rank>.veft; expected as many; was the whole folder copied?"
-            )
-        total = max(count, len(tasks))
-        if len(folders) == 1 and total > len(found):
-            _missing(folder, set(range(total)) - set(found), total)
-    _missing(folders[0], set(range(max(files, default=0) + 1)) - set(files), max(files, default=0) + 1)
+    # A node may have listed its own tasks only.
+    total = max([total, *(rank + 1 for rank in nodes), *(rank + 1 for rank in files)])
+    _check_complete(folders[0], files, total)
 
     doubtful: set[Op] = set()
     ranks = tuple(_read_rank(rank, files[rank], nodes.get(rank), len(files), doubtful) for rank in sorted(files))
@@ -102,14 +100,14 @@ def read_prospector(folders: Sequence[Path]) -> Capture:
     return Capture(", ".join(map(str, folders)), ranks, notes)
 
 
-def _missing(folder: Path, ranks: set[int], total: int) -> None:
-    if not ranks:
-        return
-    names = ", ".join(f"{rank}.veft" for rank in sorted(ranks)[:5]) + (" …" if len(ranks) > 5 else "")
-    raise CaptureError(
-        f"{folder}: found no {names}; expected a file for each of {total} ranks; "
-        "if other nodes wrote them, give those folders too"
-    )
+def _check_complete(folder: Path, files: dict[int, Path], total: int) -> None:
+    missing = [rank for rank in range(total) if rank not in files]
+    if missing:
+        names = ", ".join(f"{rank}.veft" for rank in missing[:5]) + (" …" if len(missing) > 5 else "")
+        raise CaptureError(
+            f"{folder}: found no {names}; expected a file for each of {total} ranks; "
+            "if other nodes wrote them, give those folders too"
+        )
 
 
 def _rank_files(folder: Path) -> dict[int, Path]:
