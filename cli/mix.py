@@ -25,6 +25,7 @@ def mix_command(
     from vef.mix import mix_capture, read_capture
 
     capture = read_capture(folders)
+    check_target(output, capture.files)
     say_compiling(quiet)
     mixed = mix_capture(capture)
     for warning in mixed.warnings:

@@ -63,6 +63,26 @@ def test_no_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_raw_files_are_not_overwritten(tmp_path: Path) -> None:
+    folder = write_lone_rank(tmp_path / "run")
+    for name in ("VEFT.main", "0.veft", "0.comm"):
+        before = (folder / name).read_bytes()
+        done = congest("mix", folder, "-o", folder / name)
+        assert done.code == 2
+        assert "is an input of this command" in done.err
+        assert (folder / name).read_bytes() == before
+    assert congest("mix", folder, "-o", folder / "out.vef").code == 0
+    assert congest("mix", folder, "-o", folder / "out.vef").code == 0
+
+
+def test_full_device(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here, the device without space")
+    done = congest("mix", write_lone_rank(tmp_path / "run"), "-o", "/dev/full")
+    assert done.code == 2
+    assert "space" in done.err
+
+
 def test_no_folder_for_the_result(tmp_path: Path) -> None:
     done = congest("mix", write_lone_rank(tmp_path / "run"), "-o", tmp_path / "none" / "out.vef")
     assert done.code == 2

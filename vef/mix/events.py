@@ -243,8 +243,11 @@ class Capture:
         Rank r is at place r; all are there.
     notes : tuple of str
         What the reader of the files had to assume.
+    files : tuple of str
+        All that were read.
     """
 
     path: str
     ranks: tuple[RankCapture, ...]
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()

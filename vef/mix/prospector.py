@@ -97,7 +97,9 @@ def read_prospector(folders: Sequence[Path]) -> Capture:
         f"{op.label}: size and root taken from the fields of bytes and peer; no known capture shows what they hold"
         for op in sorted(doubtful)
     )
-    return Capture(", ".join(map(str, folders)), ranks, notes)
+    read = [folder / MAIN for folder in folders if (folder / MAIN).is_file()]
+    read += [path.with_suffix(ending) for path in files.values() for ending in (".veft", ".comm")]
+    return Capture(", ".join(map(str, folders)), ranks, notes, tuple(map(str, read)))
 
 
 def _check_complete(folder: Path, files: dict[int, Path], total: int) -> None:
