@@ -1,19 +1,24 @@
 """Traffic of others on the same links: a steady inflow at the ports, and the random wait behind its packets.
 
 The inflow is an endless flow in the port model, so it shares a saturated port and thins out behind it. What it
-adds at random is the mean wait of an arrival that finds the port otherwise empty, `random_wait_s`.
+adds at random is the wait of an arrival that finds the port otherwise empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.topology import Background, ConfigError, Fabric
+from estimator.formulas.random_wait import Wait, observed_wait
+from estimator.topology import Background, ConfigError, Fabric, routes
+from estimator.traffic_matrix import read_matrix
+from estimator.units import UnitError, parse_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,75 +43,74 @@ class Stream:
     peak: float = np.inf
 
 
-def observed_wait_s(
-    rho: float, unit_s: float, cv_sq: float = 1.0, burst: int = 0, peak: float = np.inf, own_rho: float = 0.0
-) -> float:
-    """Mean wait of a random arrival at a port whose background has load rho, in seconds.
-
-    Random arrivals: (ρ (1 + (c²−1) p) + ρ_own) τ / (2 (1 − ρ − ρ_own)). With p = 1 this is M^[X]/D/1 as an arrival
-    from outside sees it (Pollaczek–Khinchine with batches; c² = 1 is M/D/1). Bursts that arrive at `peak` = h times
-    the port's rate, not at one instant, count p = (h−1)/(h−ρ): the mean content of a fluid queue with one
-    exponential on/off source, E[V] = ρ T_on (h−1)(h−ρ)/(h(1−ρ)), and c² = 1 + 2 h T_on/τ (1−ρ/h)² of its arrivals.
-    Periodic bursts of n units: the time average of the work, ρ n τ / 2 (exact for ρ < 1).
-
-    Parameters
-    ----------
-    rho : load of the background, below 1
-    unit_s : time that the port serves one unit, τ
-    own_rho : load of the observer's own traffic, where that is random too
-    """
-    if burst:
-        return rho * burst * unit_s / 2.0
-    total = min(rho + own_rho, 0.99)
-    spread = 1.0 if np.isinf(peak) else (peak - 1.0) / (peak - rho)
-    return (rho * (1.0 + (cv_sq - 1.0) * spread) + own_rho) * unit_s / (2.0 * (1.0 - total))
+WAITS = ("random_wait", "random_variance", "random_bound", "random_share", "random_spread")
 
 
-def random_waits(rate: NDArray[np.float64], streams: Sequence[Stream], own_rho: float = 0.0) -> NDArray[np.float64]:
-    """Random wait at every port, s: what merging there adds to the waits of the links that feed it.
+def add_random_waits(ports: NDArray[np.void], streams: Sequence[Stream], own_rho: float = 0.0) -> None:
+    """Put on each port the random wait that merging there adds to the waits of the links that feed it.
 
-    B(ρ) − Σ (ρ_i/ρ) B(ρ_i) over the ingress links i, with B the wait of a single queue: a tree of equal links waits
-    in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. The share
-    s of a process that one link carries has c² = 1 + s (c²−1), as by random splitting (Whitt 1983). An
-    injection port has none, and none is given where the background alone saturates a port (then it queues anyway).
+    W(ρ) − Σ (ρ_i/ρ) W(ρ_i) over the ingress links i, with W the wait of a single queue: a tree of equal links waits
+    in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. The
+    variances are taken apart in the same way. The share s of a process that one link carries has
+    c² = 1 + s (c²−1), as by random splitting (Whitt 1983). An injection port has none, and none is given where the
+    background alone saturates a port (then it queues anyway).
 
     Parameters
     ----------
-    rate : float64[ports], bytes/s
+    ports : PORT_TYPE
     own_rho : load of the observed traffic itself, if it is random too
     """
-    waits = np.zeros(len(rate))
     load: dict[int, dict[int, float]] = {}
     shape: dict[int, Stream] = {}
     for stream in streams:
         for ingress, port in zip(stream.ports[:-1].tolist(), stream.ports[1:].tolist(), strict=True):
             feeding = load.setdefault(port, {})
-            feeding[ingress] = feeding.get(ingress, 0.0) + stream.rate / rate[port]
+            feeding[ingress] = feeding.get(ingress, 0.0) + stream.rate / ports["rate"][port]
             shape[port] = stream
     for port, feeding in load.items():
         rho, stream = sum(feeding.values()), shape[port]
         if rho >= 1.0:
             continue
-        unit_s = stream.unit_bytes / rate[port]
-        alone = 0.0
+        unit_s = stream.unit_bytes / ports["rate"][port]
+        together = observed_wait(rho, unit_s, stream.cv_sq, stream.burst, stream.peak, own_rho)
+        alone = np.zeros(2)
         for own in feeding.values():
             share = own / rho
             cv_sq = 1.0 + share * (stream.cv_sq - 1.0)
-            alone += share * observed_wait_s(own, unit_s, cv_sq, round(share * stream.burst), stream.peak)
-        together = observed_wait_s(rho, unit_s, stream.cv_sq, stream.burst, stream.peak, own_rho)
-        waits[port] = max(together - alone, 0.0)
-    return waits
+            before = observed_wait(own, unit_s, cv_sq, round(share * stream.burst), stream.peak)
+            alone += share * np.array(before[:2])
+        mean, variance = np.maximum(together[:2] - alone, 0.0)
+        if mean > 0.0:
+            add_wait(ports, port, together._replace(mean_s=mean, variance_s2=variance))
+
+
+def add_wait(ports: NDArray[np.void], port: int, wait: Wait) -> None:
+    """Give a port a random wait more; waits of independent causes add up."""
+    for column, value in zip(WAITS, wait, strict=True):
+        ports[column][port] += value
+
+
+def add_constant_load(ports: NDArray[np.void], streams: Sequence[Stream]) -> None:
+    """Background as models without flows take it: a constant load on every link of its path."""
+    for stream in streams:
+        for column in ("offered", "demand", "inflow"):
+            ports[column][stream.ports] += stream.rate
+        for column in ("flows", "streams", "members"):
+            ports[column][stream.ports] += 1
 
 
 def parse_background(text: str) -> Background:
-    """Read `PORTS=RHO`, such as `leaf*->spine*=0.3`.
+    """Read `PORTS=RHO[,NAME=VALUE…]`, such as `leaf*->spine*=0.3,cv_sq=4`, or the name of a traffic matrix file.
 
     Raises
     ------
     ConfigError
-        When there is no load, or not one from 0 to below 1.
+        When there is no load, or not one from 0 to below 1, or a name or value that is not known.
     """
-    ports, _, rho = text.rpartition("=")
+    if "=" not in text and Path(text).suffix == ".csv":
+        return Background(matrix=text)
+    head, *more = text.split(",")
+    ports, _, rho = head.rpartition("=")
     try:
         load = float(rho)
     except ValueError:
@@ -116,10 +120,30 @@ def parse_background(text: str) -> Background:
             "--background",
             None,
             f"background '{text}'",
-            "PORTS=RHO with 0 <= RHO < 1",
+            "PORTS=RHO with 0 <= RHO < 1, or a traffic matrix FILE.csv",
             "for example leaf*->spine*=0.3",
         )
-    return Background(ports, load)
+    return replace(Background(ports=ports, rho=load), **dict(_shape_of(item, text) for item in more))
+
+
+def _shape_of(item: str, text: str) -> tuple[str, Any]:
+    """Read one `NAME=VALUE` of a background."""
+    name, _, value = item.partition("=")
+    readers: dict[str, Callable[[str], Any]] = {"message": parse_size, "cv_sq": float, "burst": int, "peak": float}
+    reader = readers.get(name.strip())
+    try:
+        read = reader(value.strip()) if reader else -1
+    except (ValueError, UnitError):
+        read = -1
+    if not read >= 0 or (name.strip() == "peak" and read <= 1.0):
+        raise ConfigError(
+            "--background",
+            None,
+            f"'{item}' in background '{text}'",
+            "message=SIZE, cv_sq=NUMBER, burst=COUNT or peak=NUMBER above 1",
+            "for example leaf*->spine*=0.3,message=64KiB,cv_sq=4",
+        )
+    return {"message": "message_bytes"}.get(name.strip(), name.strip()), read
 
 
 def matching_ports(fabric: Fabric, pattern: str) -> NDArray[np.int64]:
@@ -154,7 +178,7 @@ def add_steady_background(
     arrival_cv_sq : c_a² of an entry that gives none
     """
     for entry in entries:
-        if entry.rho == 0.0:
+        if entry.matrix or entry.rho == 0.0:
             continue
         chosen = matching_ports(fabric, entry.ports)
         rate = ports["rate"][chosen]
@@ -165,4 +189,48 @@ def add_steady_background(
             ports[column][chosen] += entry.rho * rate
         for column in ("members", "streams", "flows"):
             ports[column][chosen] += 1
-        ports["random_wait"][chosen] += observed_wait_s(entry.rho, 1.0, cv_sq) * unit_s
+        for port, own_unit_s in zip(chosen.tolist(), unit_s.tolist(), strict=True):
+            add_wait(ports, port, observed_wait(entry.rho, own_unit_s, cv_sq, entry.burst, entry.peak))
+
+
+def streams_of(fabric: Fabric, entries: Sequence[Background], mtu_bytes: int, arrival_cv_sq: float) -> list[Stream]:
+    """Flows of the entries that give a traffic matrix, along the routes of the fabric.
+
+    Raises
+    ------
+    ConfigError
+        A file that is no traffic matrix of this fabric, or one that asks a port for more than it can carry.
+    """
+    found = []
+    for entry in entries:
+        if not entry.matrix:
+            continue
+        matrix = read_matrix(entry.matrix, fabric)
+        routed = routes(fabric, matrix.source, matrix.destination, None, None)
+        for index, rate in enumerate(matrix.rate.tolist()):
+            found.append(
+                Stream(
+                    ports=routed.ports[routed.ptr[index] : routed.ptr[index + 1]],
+                    rate=rate,
+                    unit_bytes=float(entry.message_bytes or mtu_bytes),
+                    cv_sq=arrival_cv_sq if entry.cv_sq is None else entry.cv_sq,
+                    burst=entry.burst,
+                    peak=entry.peak,
+                )
+            )
+        load = sum_by_port(found, fabric.port_count) / fabric.rate
+        worst = int(np.argmax(load))
+        if load[worst] >= 1.0:
+            raise ConfigError(
+                entry.matrix, None, f"{load[worst]:.2f} times the capacity at {fabric.port_name(worst)}",
+                "less than every port can carry", "make the rates smaller",
+            )  # fmt: skip
+    return found
+
+
+def sum_by_port(streams: Sequence[Stream], ports: int) -> NDArray[np.float64]:
+    """Background rate at each port, bytes/s."""
+    total = np.zeros(ports)
+    for stream in streams:
+        np.add.at(total, stream.ports, stream.rate)
+    return total

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from estimator.estimate import Estimate
 from estimator.formulas import REGIMES
 from estimator.patterns import NAMES, classify
-from estimator.replay.layout import MESSAGE
-from estimator.steps import SEVERITIES, reasons
+from estimator.replay.layout import MESSAGE, RANDOM_BOUND, RANDOM_MEAN, RANDOM_VARIANCE
+from estimator.steps import SEVERITIES, reasons, surplus_p99
 from estimator.workload import IDEAL
 from vef import Op
 
@@ -23,6 +23,7 @@ SCHEMA_VERSION = 1
 MOST_REASONS = 3
 
 BREAKDOWN = ("overhead_s", "latency_s", "serialisation_s", "sharing_s", "queueing_s", "straggler_s")
+RANDOM_PARTS = (RANDOM_MEAN, RANDOM_VARIANCE, RANDOM_BOUND)
 
 
 def tool_version() -> str:
@@ -90,7 +91,10 @@ def inputs(result: Estimate) -> dict[str, Any]:
         "collective_algorithms": dict(options.collectives),
         "openmpi": options.openmpi,
         "compute_scale": options.compute_scale,
-        "background": [asdict(entry) for entry in fabric.background + options.background],
+        "background": [
+            {name: None if value == np.inf else value for name, value in asdict(entry).items()}
+            for entry in fabric.background + options.background
+        ],
         "parameters": {
             name: None if value == np.inf else value for name, value in result.parameters.as_dict().items()
         },
@@ -147,12 +151,12 @@ def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
         steps.bytes.tolist(), steps.start_s.tolist(), steps.finish_s.tolist(), steps.rho.tolist(),
         steps.port.tolist(), steps.flows.tolist(), steps.utilisation.tolist(), steps.regime.tolist(),
         steps.pattern.tolist(), steps.severity.tolist(), steps.peak_bytes.tolist(), steps.paused_s.tolist(),
-        strict=True,
+        steps.latency_p99_s.tolist(), strict=True,
     )  # fmt: skip
     for index, row in enumerate(columns):
         (
             collective, job, round_, messages, size, start, finish, rho, port, flows, used, regime, kind, mark, peak,
-            paused,
+            paused, p99,
         ) = row  # fmt: skip
         rows.append(
             {
@@ -165,6 +169,7 @@ def step_rows(result: Estimate, names: list[str]) -> list[dict[str, Any]]:
                 "start_s": start,
                 "finish_s": finish,
                 "latency_s": finish - start,
+                "latency_p99_s": p99,
                 "rho": rho,
                 "worst_port": names[port] if port >= 0 else None,
                 "flows": flows,
@@ -187,6 +192,7 @@ def collective_rows(result: Estimate, names: list[str], steps: list[dict[str, An
     own_steps = _steps_of_collectives(result)
     patterns = _call_patterns(result)
     instances = replay.instances
+    p99 = surplus_p99(*(replay.instance_time[:, part] for part in RANDOM_PARTS)).tolist()
     rows = []
     for index, call_index in enumerate(workload.call_of.tolist()):
         call = workload.calls[call_index]
@@ -214,6 +220,7 @@ def collective_rows(result: Estimate, names: list[str], steps: list[dict[str, An
                 "start_s": start,
                 "finish_s": start + latency,
                 "latency_s": latency,
+                "latency_p99_s": latency + p99[index],
                 "alpha_beta_s": alone,
                 "slowdown": ratio(latency, alone),
                 "max_rho": float(result.steps.rho[worst]) if worst is not None else 0.0,
@@ -233,7 +240,7 @@ def collective_rows(result: Estimate, names: list[str], steps: list[dict[str, An
 
 def _breakdown(result: Estimate, index: int, latency: float) -> list[float]:
     """Parts of a collective's latency; rounding is put into the largest, so that they add up."""
-    parts = result.replay.instance_time[index].copy()
+    parts = result.replay.instance_time[index, : len(BREAKDOWN)].copy()
     parts[np.abs(parts) < 1e-15] = 0.0
     parts[np.argmax(parts)] += latency - parts.sum()
     return parts.tolist()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.background import add_steady_background
+from estimator.background import add_constant_load, add_random_waits, add_steady_background, streams_of
 from estimator.collectives import check_forced
 from estimator.formulas import ModelParameters
 from estimator.formulas.saturation import usable_buffer
@@ -17,6 +17,7 @@ from estimator.placement import place
 from estimator.replay import layout
 from estimator.replay.buffers import BackPressure, replay_with_buffers
 from estimator.replay.engine import Replay, Settings
+from estimator.replay.network import with_more_routes
 from estimator.steps import Steps, read_steps
 from estimator.topology import Background, Fabric
 from estimator.workload import IDEAL, Workload, build_workload
@@ -163,20 +164,25 @@ def estimate(
         version=options.openmpi,
         compute_scale=options.compute_scale,
     )
-    add_steady_background(
-        workload.network.ports,
-        workload.fabric,
-        fabric.background + options.background,
-        parameters.mtu_bytes,
-        parameters.arrival_cv_sq,
-    )
+    background = fabric.background + options.background
+    shape = (workload.fabric, background, parameters.mtu_bytes, parameters.arrival_cv_sq)
+    add_steady_background(workload.network.ports, *shape)
+    streams = streams_of(*shape)
+    add_random_waits(workload.network.ports, streams)
+    routes_before = len(workload.network.paths)
+    network = with_more_routes(workload.network, [stream.ports for stream in streams])
+    flowing = streams if options.model == "segmented" else []
+    if not flowing:
+        add_constant_load(network.ports, streams)
     total = message_count(workload)
     buffered = replay_with_buffers(
-        workload.network,
+        network,
         workload.work,
         replay_settings(options.model, workload.fabric, parameters),
         buffer_bytes=float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes)),
         lossless=parameters.fabric != "tcp",
+        stream_paths=np.arange(routes_before, routes_before + len(flowing), dtype=np.int32),
+        stream_rates=np.array([stream.rate for stream in flowing]),
         progress=None if progress is None else lambda delivered: progress(delivered, total),
     )
     replay, workload = buffered.replay, dataclasses.replace(workload, network=buffered.network)

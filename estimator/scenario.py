@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.background import Stream, random_waits
+from estimator.background import Stream, add_constant_load, add_random_waits
 from estimator.estimate import MODELS, RIPPLE_TOLERANCE
 from estimator.formulas import ModelParameters, regime_codes
 from estimator.replay import layout
 from estimator.replay.buffers import replay_with_buffers
 from estimator.replay.engine import Settings, Work
-from estimator.replay.network import Network, network_of
+from estimator.replay.network import Network, network_of, with_more_routes
+from estimator.steps import RANDOM, surplus_p99
 
 NANOSECOND = 1e-9
 BYTES_PER_S_PER_GBPS = 1e9 / 8
@@ -84,6 +85,7 @@ class Outcome:
     ----------
     posted_s, arrived_s : float64[messages]
     makespan_s, mean_latency_s : float
+    latency_p99_s : latency of the slowest message that 99 in 100 runs do not exceed, from its random waits
     run_g5 : whether a step is marked
     """
 
@@ -91,6 +93,7 @@ class Outcome:
     arrived_s: NDArray[np.float64]
     makespan_s: float
     mean_latency_s: float
+    latency_p99_s: float
     run_g5: bool
 
 
@@ -232,7 +235,7 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
     network = _network(scenario)
     flowing = scenario.streams if model == "segmented" else ()
     if not flowing:
-        _add_constant_load(network, scenario.streams)
+        add_constant_load(network.ports, scenario.streams)
     routes = len(scenario.path_ptr) - 1
     replay = replay_with_buffers(
         network,
@@ -250,23 +253,14 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
         arrived_s=arrived,
         makespan_s=float(arrived.max() - posted.min()),
         mean_latency_s=float((arrived - posted).mean()),
+        latency_p99_s=float((arrived - posted).max() + surplus_p99(*(replay.steps[name] for name in RANDOM))[0]),
         run_g5=bool(((regime_codes(rho, parameters) == 2) | paused).any()),
     )
 
 
-def _add_constant_load(network: Network, streams: Sequence[Stream]) -> None:
-    """Background as the closed-form models and the fluid model take it: a constant load on every link of its path."""
-    for stream in streams:
-        for column in ("offered", "demand", "inflow"):
-            network.ports[column][stream.ports] += stream.rate
-        for column in ("flows", "streams", "members"):
-            network.ports[column][stream.ports] += 1
-
-
 def _network(scenario: Scenario) -> Network:
     """Ports and routes, those of the background behind the scenario's own."""
-    ptr = np.append(scenario.path_ptr, scenario.path_ptr[-1] + np.cumsum([len(s.ports) for s in scenario.streams]))
-    ports = np.concatenate([scenario.path_ports, *(stream.ports for stream in scenario.streams)])
-    network = network_of(scenario.rate, scenario.rate, scenario.latency, ptr.astype(np.int64), ports)
-    network.ports["random_wait"] = random_waits(scenario.rate, scenario.streams, scenario.own_rho)
+    own = network_of(scenario.rate, scenario.rate, scenario.latency, scenario.path_ptr, scenario.path_ports)
+    network = with_more_routes(own, [stream.ports for stream in scenario.streams])
+    add_random_waits(network.ports, scenario.streams, scenario.own_rho)
     return network

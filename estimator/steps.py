@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.formulas import REGIMES, ModelParameters, regime_codes
+from estimator.formulas.random_wait import quantile
 from estimator.formulas.saturation import usable_buffer
+from estimator.formulas.values import Values, as_array
 from estimator.patterns import classify
 from estimator.replay.buffers import BackPressure
 from estimator.replay.engine import Replay
@@ -16,6 +18,9 @@ from estimator.units import format_rate, format_size, format_time
 from estimator.workload import Workload
 
 CONGESTED = REGIMES.index("congested")
+
+# Columns of the random waits in the tables of steps.
+RANDOM = ("random_mean", "random_variance", "random_bound")
 
 UNMARKED, INFORMATIONAL, LIKELY_WRONG = range(3)
 SEVERITIES = (None, "informational", "likely wrong")
@@ -37,6 +42,7 @@ class Steps:
     utilisation : float64, carried load there; of a step without merging, of its slowest message's path
     peak_bytes : float64, largest backlog of any port where its messages merge with others
     burst_bytes : float64, all that the busy period of the worst port brought
+    latency_p99_s : float64, latency that 99 in 100 runs do not exceed, going by its slowest message's random waits
     paused_s : float64, longest time that a full buffer held up one of its messages
     regime, pattern, severity : int8
     """
@@ -54,6 +60,7 @@ class Steps:
     utilisation: NDArray[np.float64]
     peak_bytes: NDArray[np.float64]
     burst_bytes: NDArray[np.float64]
+    latency_p99_s: NDArray[np.float64]
     paused_s: NDArray[np.float64]
     regime: NDArray[np.int8]
     pattern: NDArray[np.int8]
@@ -110,6 +117,7 @@ def read_steps(
         utilisation=np.where(merging, np.minimum(rho, 1.0), alone),
         peak_bytes=table["peak"],
         burst_bytes=table["port_bytes"],
+        latency_p99_s=table["finish"] - table["start"] + surplus_p99(*(table[name] for name in RANDOM)),
         paused_s=table["paused"],
         regime=regime,
         pattern=pattern[chosen],
@@ -150,6 +158,12 @@ def _patterns(
         ranks[step] = np.diff(workload.task_ptr)[job]
         pattern[count:] = classify(step, src, dst, ranks, groups)
     return pattern
+
+
+def surplus_p99(mean_s: Values, variance_s2: Values, bound_s: Values) -> NDArray[np.float64]:
+    """How much later than on average 99 in 100 runs are through at the most, s, from the random waits on the way."""
+    mean = as_array(mean_s)
+    return as_array(quantile(mean, variance_s2, bound_s, 0.99)) - mean if mean.any() else np.zeros_like(mean)
 
 
 def buffer_of(parameters: ModelParameters) -> float:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from estimator.replay.layout import N_CELL_FREE
-from estimator.replay.port_kernel import depart, enter_episode, note_load, offer, source_rate, take_slot
+from estimator.replay.port_kernel import (
+    depart,
+    enter_episode,
+    note_load,
+    offer,
+    source_rate,
+    take_slot,
+    wait_at_random,
+)
 from estimator.replay.queue_kernel import CELL, CREDIT, DELIVER, EARLY, FREE, push
 from estimator.replay.tables import (
     Tables,
@@ -58,7 +66,6 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
     message = flight_of(t)[slot]
     message.left_bytes = size
     message.paused = 0.0
-    message.held = 0.0
     message.started = max(posted + settings_of(t)[0].overhead_s, now)
     message.alone_rate = source_rate(t, path)
     port.nic_busy = 1
@@ -166,7 +173,7 @@ def transmit(t: Tables, at: int, index: int, now: float) -> None:
         push(t, head, CELL + 16 * at, 0.0, 0, EARLY)
         return
     if cell.is_last == 1:
-        push(t, tail + message.held, DELIVER + 16 * cell.slot, 0.0, 0, EARLY)
+        push(t, tail + message.random_mean, DELIVER + 16 * cell.slot, 0.0, 0, EARLY)
     give_back(t, at)
 
 
@@ -186,8 +193,7 @@ def on_cell(t: Tables, at: int, now: float) -> None:
         offer(message, port, before, first)
         port.members += 1
         if port.backlog <= 0.0:
-            message.held += port.random_wait
-            message.waited += port.random_wait
+            message.waited += wait_at_random(message, port, 0.0)
     port.backlog += cell.size
     port.ep_bytes += cell.size
     port.bytes += cell.size

@@ -19,7 +19,9 @@ PORT, ALPHA_BETA, STATIC, QUEUE, EMPIRICAL, FLUID, CREDITS = 0, 1, 2, 3, 4, 5, 6
 
 # Parts of a latency, in the order of the breakdown.
 OVERHEAD, WIRE, SERIAL, SHARING, QUEUEING, STRAGGLER = 0, 1, 2, 3, 4, 5
-PARTS = 6
+# Behind them, and no part of the sum: mean, variance and bound of the random waits among the queueing.
+RANDOM_MEAN, RANDOM_VARIANCE, RANDOM_BOUND = 6, 7, 8
+PARTS = 9
 
 # Bytes/s of an injection port that stands before a port which also relays: no message spends time there.
 UNLIMITED_RATE = 1e24
@@ -62,7 +64,11 @@ PORT_TYPE = np.dtype(
         ("nic_last", "i8"),
         ("nic_slot", "i8"),  # of the last started message
         ("version", "i8"),  # of the pending drain event
-        ("random_wait", "f8"),  # mean wait behind random background at an empty port
+        ("random_wait", "f8"),  # wait behind random background at an empty port: mean, variance, bound
+        ("random_variance", "f8"),
+        ("random_bound", "f8"),
+        ("random_share", "f8"),  # background that comes in beside a long message: mean and variance of it,
+        ("random_spread", "f8"),  # in s of service per s
         ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
         ("demand", "f8"),  # the same, each flow at most at the port's rate
         ("members", "i4"),  # messages whose inflow makes it up
@@ -124,7 +130,9 @@ FLIGHT_TYPE = np.dtype(
         ("shared", "u1"),  # its injection queue held messages of other tasks
         # with credits
         ("paused", "f8"),  # time that its cells were first in a queue and had no credit
-        ("held", "f8"),  # sum of the random waits, by which it arrives later
+        ("random_mean", "f8"),  # sums over its random waits
+        ("random_variance", "f8"),
+        ("random_bound", "f8"),
         # fluid model, with credits
         ("left_bytes", "f8"),  # still to be sent
         ("speed", "f8"),
@@ -267,6 +275,9 @@ STEP_TYPE = np.dtype(
         ("port_bytes", "f8"),  # of its busy period
         ("slowest", "f8"),  # longest latency of one message
         ("slowest_serial", "f8"),  # of it, serialisation
+        ("random_mean", "f8"),  # of that message
+        ("random_variance", "f8"),
+        ("random_bound", "f8"),
         ("paused", "f8"),  # longest time that one message was held up for want of credit
         ("port", "i4"),
         ("flows", "i4"),

@@ -14,6 +14,9 @@ from estimator.replay.layout import (
     OVERHEAD,
     PORT,
     QUEUEING,
+    RANDOM_BOUND,
+    RANDOM_MEAN,
+    RANDOM_VARIANCE,
     READY_FIRST,
     READY_LAST,
     SERIAL,
@@ -119,8 +122,8 @@ def post(
 
 
 @kernel
-def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> None:
-    """A message is complete at its destination."""
+def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> bool:
+    """A message is complete at its destination; true when it is the slowest of its step."""
     settings = settings_of(t)[0]
     message = messages_of(t)[msg]
     message.arrived = now
@@ -136,7 +139,8 @@ def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> None:
     step.finish = max(step.finish, now)
     step.flows = max(step.flows, 1)
     took = now - message.posted
-    if took > step.slowest:
+    slowest = took > step.slowest
+    if slowest:
         step.slowest = took
         step.slowest_serial = serial
     clock_of(t)[1] = max(clock_of(t)[1], now)
@@ -147,6 +151,7 @@ def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> None:
         if burst.flying == 0:
             burst.current += 1
             burst.rounds = 0
+    return slowest
 
 
 @kernel
@@ -166,6 +171,9 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
         spent[at, OVERHEAD] += settings.overhead_s
         spent[at, WIRE] += wire
         spent[at, QUEUEING] += queueing
+        spent[at, RANDOM_MEAN] += message.random_mean
+        spent[at, RANDOM_VARIANCE] += message.random_variance
+        spent[at, RANDOM_BOUND] += message.random_bound
         if message.shared == 1:
             spent[at, SERIAL] += serial
             spent[at, SHARING] += extra - queueing + nic_wait
@@ -184,7 +192,10 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
     elif message.rho_port == step.port:
         step.flows = max(step.flows, message.rho_flows)
         step.port_bytes = max(step.port_bytes, message.rho_bytes)
-    arrive(t, message.msg, message.size, now, serial)
+    if arrive(t, message.msg, message.size, now, serial):
+        step.random_mean = message.random_mean
+        step.random_variance = message.random_variance
+        step.random_bound = message.random_bound
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,3 +49,12 @@ def network_of(
         paths["rate"] = np.minimum.reduceat(ports["rate"][hops], starts)
         paths["packet_s_per_byte"] = np.add.reduceat(1.0 / ports["packet_rate"][hops], starts)
     return Network(ports, paths, hops)
+
+
+def with_more_routes(net: Network, routes: Sequence[np.ndarray]) -> Network:
+    """The same ports, and further routes behind those there are; each an int32[hops] of ports."""
+    lengths = [*net.paths["hops"].tolist(), *(len(route) for route in routes)]
+    ports = np.concatenate([net.path_ports, *routes]) if routes else net.path_ports
+    rate, packet_rate, latency = (net.ports[name] for name in ("rate", "packet_rate", "latency"))
+    longer = network_of(rate, packet_rate, latency, np.cumsum([0, *lengths], dtype=np.int64), ports)
+    return Network(net.ports, longer.paths, longer.path_ports)

@@ -225,6 +225,9 @@ def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int
     message.size = size
     message.posted = posted
     message.waited = 0.0
+    message.random_mean = 0.0
+    message.random_variance = 0.0
+    message.random_bound = 0.0
     message.shared = 0
     message.follower = -1
     message.head = 1
@@ -315,6 +318,23 @@ def start_stream(t: Tables, path: int, rate: float) -> None:
 
 
 @kernel
+def wait_at_random(message: Any, port: Any, rest: float) -> float:
+    """Mean wait behind random background at a port without a queue; what is random is kept with the message.
+
+    The background that comes in beside the `rest` of the message is random too; its mean is in the sharing.
+    """
+    if port.random_spread > 0.0 and 0.0 < rest < np.inf:
+        comes_in = rest / message.alone_rate
+        message.random_mean += port.random_share * comes_in
+        message.random_variance += port.random_spread * comes_in
+        message.random_bound = np.inf
+    message.random_mean += port.random_wait
+    message.random_variance += port.random_variance
+    message.random_bound += port.random_bound
+    return port.random_wait
+
+
+@kernel
 def on_head(t: Tables, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
     settings = settings_of(t)[0]
@@ -332,7 +352,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     settle(port, now)
     enter_episode(port, ingress, now - first / before.packet_rate)
     offer(message, port, before, first)
-    extra = port.random_wait if port.backlog <= EMPTY_BYTES else 0.0
+    extra = wait_at_random(message, port, size - first) if port.backlog <= EMPTY_BYTES else 0.0
     wait = port.backlog / port.rate + extra
     message.waited += wait
     reaches = now + wait + first / port.packet_rate + port.latency

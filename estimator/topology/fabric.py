@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,19 +28,28 @@ class Background:
     Attributes
     ----------
     ports : str
-        Pattern of port names (``leaf*→spine*``) or the name of a level.
+        Pattern of port names (``leaf*→spine*``) or the name of a level; empty for a traffic matrix.
     rho : float
         Load of each such port, 0 ≤ rho < 1.
+    matrix : str
+        File of a traffic matrix between hosts, instead of ports and rho.
     message_bytes : int or None
-        Size of its messages; None = one MTU.
+        What an arrival brings; None = one MTU.
     cv_sq : float or None
         Squared coefficient of variation of its inter-arrival times; None = the model's default.
+    burst : int
+        0 for random arrivals; n for n messages at once every period.
+    peak : float
+        Rate of a burst, in multiples of the port's; inf = all at once.
     """
 
-    ports: str
-    rho: float
+    ports: str = ""
+    rho: float = 0.0
+    matrix: str = ""
     message_bytes: int | None = None
     cv_sq: float | None = None
+    burst: int = 0
+    peak: float = math.inf
 
 
 @dataclass(frozen=True)

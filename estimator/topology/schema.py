@@ -53,10 +53,13 @@ _INTRA_NODE = {
     "latency": Field("time", "latency between ranks on one host", "300ns", source="shared-memory MPI"),
 }
 _BACKGROUND = {
-    "ports": Field("text", "pattern of port names (`leaf*→spine*` or `leaf*->spine*`) or a level", required=True),
-    "rho": Field("number", "load of each such port, from 0 to below 1", required=True),
-    "message_bytes": Field("size", "size of its messages; default one MTU"),
-    "cv_sq": Field("number", "squared coefficient of variation of its inter-arrival times"),
+    "ports": Field("text", "pattern of port names (`leaf*→spine*` or `leaf*->spine*`) or a level"),
+    "rho": Field("number", "load of each such port, from 0 to below 1"),
+    "matrix": Field("text", "instead of these two: a CSV file with the columns source, destination (hosts) and rate"),
+    "message_bytes": Field("size", "what an arrival brings; default one MTU"),
+    "cv_sq": Field("number", "squared coefficient of variation of its inter-arrival times; 1 = Poisson"),
+    "burst": Field("count", "n messages at once every period, instead of random arrivals", 0, minimum=0),
+    "peak": Field("number", "rate of a burst in multiples of the port's; default all at once"),
 }
 
 COMMON: dict[str, Field] = {

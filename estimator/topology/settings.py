@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from estimator.topology.errors import ConfigError
 from estimator.topology.fabric import Background, Common
@@ -27,9 +30,7 @@ def read_settings(section: Section, source: str) -> Settings:
     host, intra = section["host"], section["intra_node"]
     background = []
     for item in section["background"] or ():
-        if not item["rho"] < 1:
-            raise item.error("rho", "a load below 1", "a port cannot carry more than its capacity for ever")
-        background.append(Background(item["ports"], item["rho"], item["message_bytes"], item["cv_sq"]))
+        background.append(_read_background(item, source))
     common = Common(
         name=section["name"] or "",
         host_overhead_s=host["overhead"],
@@ -45,6 +46,23 @@ def read_settings(section: Section, source: str) -> Settings:
     )
     rate = section["rate"]
     return Settings(common, rate, host["nic"] or rate, host["latency"], section["switch_latency"])
+
+
+def _read_background(item: Section, source: str) -> Background:
+    """One entry of `background`: a load on ports, or a traffic matrix beside the topology file."""
+    peak = np.inf if item["peak"] is None else item["peak"]
+    if not peak > 1:
+        raise item.error("peak", "a rate above the port's", "bursts slower than the port do not queue")
+    shape = (item["message_bytes"], item["cv_sq"], item["burst"], peak)
+    if item.require_one(("ports", "matrix"), "who is loaded") == "matrix":
+        if item.given("rho"):
+            raise item.error("rho", "no such key beside 'matrix'", "the file gives the rates")
+        return Background("", 0.0, str(Path(source).parent / item["matrix"]), *shape)
+    if not item.given("rho"):
+        raise item.error("rho", "the key 'rho' (load of each port)", "add 'rho: 0.3'")
+    if not item["rho"] < 1:
+        raise item.error("rho", "a load below 1", "a port cannot carry more than its capacity for ever")
+    return Background(item["ports"], item["rho"], "", *shape)
 
 
 def check_size(section: Section, link_count: int) -> None:
