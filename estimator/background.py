@@ -51,7 +51,8 @@ def add_random_waits(ports: NDArray[np.void], streams: Sequence[Stream], own_rho
 
     W(ρ) − Σ (ρ_i/ρ) W(ρ_i) over the ingress links i, with W the wait of a single queue: a tree of equal links waits
     in all as one queue at its root (Morrison 1978; Modiano et al. 1996), so a single ingress adds nothing. The
-    variances are taken apart in the same way. The share s of a process that one link carries has
+    variances are taken apart in the same way. Whoever comes by another link than a single ingress finds one packet of
+    it in service, a share ρ of the time: mean ρ τ / 2. The share s of a process that one link carries has
     c² = 1 + s (c²−1), as by random splitting (Whitt 1983). An injection port has none, and none is given where the
     background alone saturates a port (then it queues anyway).
 
@@ -72,6 +73,11 @@ def add_random_waits(ports: NDArray[np.void], streams: Sequence[Stream], own_rho
         if rho >= 1.0:
             continue
         unit_s = stream.unit_bytes / ports["rate"][port]
+        if len(feeding) == 1:
+            (ports["random_ingress"][port],) = feeding
+            wait = Wait(rho * unit_s / 2.0, rho * unit_s**2 * (1.0 / 3.0 - rho / 4.0), unit_s, rho, 0.0)
+            add_wait(ports, port, wait)
+            continue
         together = observed_wait(rho, unit_s, stream.cv_sq, stream.burst, stream.peak, own_rho)
         alone = np.zeros(2)
         for own in feeding.values():

@@ -193,7 +193,7 @@ def on_cell(t: Tables, at: int, now: float) -> None:
         offer(message, port, before, first)
         port.members += 1
         if port.backlog <= 0.0:
-            message.waited += wait_at_random(message, port, 0.0)
+            message.waited += wait_at_random(message, port, ingress, 0.0)
     port.backlog += cell.size
     port.ep_bytes += cell.size
     port.bytes += cell.size

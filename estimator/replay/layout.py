@@ -69,6 +69,7 @@ PORT_TYPE = np.dtype(
         ("random_bound", "f8"),
         ("random_share", "f8"),  # background that comes in beside a long message: mean and variance of it,
         ("random_spread", "f8"),  # in s of service per s
+        ("random_ingress", "i4"),  # the only ingress of it, whose own messages do not have that wait; -1 = several
         ("offered", "f8"),  # closed-form models: sum of the rates of the flows across the port
         ("demand", "f8"),  # the same, each flow at most at the port's rate
         ("members", "i4"),  # messages whose inflow makes it up

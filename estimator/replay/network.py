@@ -36,7 +36,7 @@ def network_of(
     """
     ports = np.zeros(len(rate), PORT_TYPE)
     ports["rate"], ports["packet_rate"], ports["latency"] = rate, packet_rate, latency
-    for column in ("first", "nic_first", "nic_last", "ep_source", "cell_first", "cell_last"):
+    for column in ("first", "nic_first", "nic_last", "ep_source", "cell_first", "cell_last", "random_ingress"):
         ports[column] = -1
     ports["credit"] = np.inf
     hops = np.ascontiguousarray(path_ports, np.int32)

@@ -318,11 +318,13 @@ def start_stream(t: Tables, path: int, rate: float) -> None:
 
 
 @kernel
-def wait_at_random(message: Any, port: Any, rest: float) -> float:
+def wait_at_random(message: Any, port: Any, ingress: int, rest: float) -> float:
     """Mean wait behind random background at a port without a queue; what is random is kept with the message.
 
     The background that comes in beside the `rest` of the message is random too; its mean is in the sharing.
     """
+    if port.random_ingress == ingress:
+        return 0.0
     if port.random_spread > 0.0 and 0.0 < rest < np.inf:
         comes_in = rest / message.alone_rate
         message.random_mean += port.random_share * comes_in
@@ -352,7 +354,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     settle(port, now)
     enter_episode(port, ingress, now - first / before.packet_rate)
     offer(message, port, before, first)
-    extra = wait_at_random(message, port, size - first) if port.backlog <= EMPTY_BYTES else 0.0
+    extra = wait_at_random(message, port, ingress, size - first) if port.backlog <= EMPTY_BYTES else 0.0
     wait = port.backlog / port.rate + extra
     message.waited += wait
     reaches = now + wait + first / port.packet_rate + port.latency

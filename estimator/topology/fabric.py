@@ -31,8 +31,6 @@ class Background:
         Pattern of port names (``leaf*→spine*``) or the name of a level; empty for a traffic matrix.
     rho : float
         Load of each such port, 0 ≤ rho < 1.
-    matrix : str
-        File of a traffic matrix between hosts, instead of ports and rho.
     message_bytes : int or None
         What an arrival brings; None = one MTU.
     cv_sq : float or None
@@ -41,15 +39,17 @@ class Background:
         0 for random arrivals; n for n messages at once every period.
     peak : float
         Rate of a burst, in multiples of the port's; inf = all at once.
+    matrix : str
+        File of a traffic matrix between hosts, instead of ports and rho.
     """
 
     ports: str = ""
     rho: float = 0.0
-    matrix: str = ""
     message_bytes: int | None = None
     cv_sq: float | None = None
     burst: int = 0
     peak: float = math.inf
+    matrix: str = ""
 
 
 @dataclass(frozen=True)

@@ -57,12 +57,12 @@ def _read_background(item: Section, source: str) -> Background:
     if item.require_one(("ports", "matrix"), "who is loaded") == "matrix":
         if item.given("rho"):
             raise item.error("rho", "no such key beside 'matrix'", "the file gives the rates")
-        return Background("", 0.0, str(Path(source).parent / item["matrix"]), *shape)
+        return Background("", 0.0, *shape, matrix=str(Path(source).parent / item["matrix"]))
     if not item.given("rho"):
         raise item.error("rho", "the key 'rho' (load of each port)", "add 'rho: 0.3'")
     if not item["rho"] < 1:
         raise item.error("rho", "a load below 1", "a port cannot carry more than its capacity for ever")
-    return Background(item["ports"], item["rho"], "", *shape)
+    return Background(item["ports"], item["rho"], *shape)
 
 
 def check_size(section: Section, link_count: int) -> None:
