@@ -40,13 +40,17 @@ def estimate_command(
     ranks_per_node: Annotated[int, typer.Option(min=1, help="Tasks on each host.")] = 1,
     routing: Annotated[str | None, typer.Option(help="Routing rule instead of the topology's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of hashed routing.")] = None,
+    ecmp_seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Median and p95 over N ECMP hashes, from the seed on.")
+    ] = 1,
     collective: Annotated[
         list[str] | None, typer.Option(metavar="OP=ALGORITHM", help="Force an algorithm; repeatable.")
     ] = None,
     openmpi: Annotated[str, typer.Option(help="Series whose algorithms and decisions hold: 4.1, 5.0, main.")] = "5.0",
     compute_scale: Annotated[float, typer.Option(min=0.0, help="Factor on compute times.")] = 1.0,
     background: Annotated[
-        list[str] | None, typer.Option(metavar="PORTS=RHO", help="Load of others on ports; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="PORTS=RHO|FILE.csv", help="Load of others, or their traffic matrix; repeatable."),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A model parameter; repeatable.")
@@ -65,6 +69,7 @@ def estimate_command(
     from cli.main import FINDINGS, NOTHING
     from estimator.background import parse_background
     from estimator.estimate import MODELS, Options, estimate
+    from estimator.hash_spread import estimate_over_hashes
     from estimator.output.gates import parse_gates
     from estimator.placement import smallest_fat_tree
     from estimator.topology import load_topology
@@ -101,7 +106,10 @@ def estimate_command(
         note(f"warning: no --topo given, so {assumed} is assumed, a network without oversubscription", quiet)
         fabric = load_topology(assumed, routing=routing, seed=seed)
     with _Progress(quiet) as progress:
-        result = estimate(read, fabric, options, progress=progress)
+        if ecmp_seeds > 1:
+            result = estimate_over_hashes(read, fabric, options, ecmp_seeds, progress=progress)
+        else:
+            result = estimate(read, fabric, options, progress=progress)
     document = _document(result)
     for warning in document["warnings"]:
         place = ":".join(str(part) for part in (warning["file"], warning["line"]) if part is not None)

@@ -123,7 +123,27 @@ def summary(result: Estimate, names: list[str]) -> dict[str, Any]:
         "max_rho": float(steps.rho[worst]) if worst >= 0 else 0.0,
         "worst_port": names[steps.port[worst]] if worst >= 0 and steps.port[worst] >= 0 else None,
         "back_pressure": str(result.back_pressure),
+        "hashes": None if result.hashes is None else _spread(result.hashes.makespan_s),
     }
+
+
+def _spread(values: NDArray[np.float64]) -> dict[str, float]:
+    """A quantity over the hashes that were tried."""
+    return {
+        "seeds": len(values),
+        "median_s": float(np.median(values)),
+        "p95_s": float(np.quantile(values, 0.95)),
+        "min_s": float(values.min()),
+        "max_s": float(values.max()),
+    }
+
+
+def _hashes(result: Estimate, index: int) -> dict[str, Any] | None:
+    """Latency of a collective over the hashes, and the law of its collisions."""
+    if result.hashes is None:
+        return None
+    law = result.hashes.collisions[result.workload.call_of[index]]
+    return {**_spread(result.hashes.latency_s[:, index]), "collisions": None if law is None else asdict(law)}
 
 
 def ratio(time_s: float, bare_s: float) -> float | None:
@@ -232,6 +252,7 @@ def collective_rows(result: Estimate, names: list[str], steps: list[dict[str, An
                 "severity": SEVERITIES[max((int(result.steps.severity[i]) for i in own), default=0)],
                 "g5_steps": len(marked),
                 "reasons": _collective_reasons(result, steps, marked),
+                "hashes": _hashes(result, index),
                 "breakdown": dict(zip(BREAKDOWN, _breakdown(result, index, latency), strict=True)),
             }
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from estimator.steps import Steps, read_steps
 from estimator.topology import Background, Fabric
 from estimator.workload import IDEAL, Workload, build_workload
 from vef import IdealReplay, Trace, ideal_replay
+
+if TYPE_CHECKING:
+    from estimator.hash_spread import HashSpread
 
 # Every model a user can choose, and how the replay works it out.
 MODELS = {
@@ -85,6 +89,7 @@ class Estimate:
     steps: Steps
     ideal: tuple[IdealReplay, ...]
     back_pressure: BackPressure
+    hashes: HashSpread | None = None
 
     @property
     def makespan_s(self) -> float:

@@ -29,6 +29,8 @@ def verdict(document: dict[str, Any]) -> list[str]:
         f"({percent(share)}) on average."
     ]
     lines.append(_contention(document))
+    lines.extend(_held_up(document))
+    lines.extend(_over_hashes(document))
     wrong = sum(step["severity"] == WRONG for step in document["steps"])
     if summary["g5_steps"] == 0:
         lines.append(
@@ -64,6 +66,42 @@ def _contention(document: dict[str, Any]) -> str:
     return f"Without contention that would be {bare}: congestion makes it {grown}; {where}"
 
 
+def _held_up(document: dict[str, Any]) -> list[str]:
+    """What full buffers do."""
+    if document["summary"]["back_pressure"] != "modelled":
+        return []
+    worst = max(document["ports"], key=lambda port: port["paused_s"])
+    return [
+        f"Buffers fill and hold senders up ({HELD_BY[document['inputs']['parameters']['fabric']]}): "
+        f"{worst['name']} longest, for {format_time(worst['paused_s'])} in all."
+    ]
+
+
+HELD_BY = {"infiniband": "credits", "roce": "PFC pauses"}
+
+
+def _over_hashes(document: dict[str, Any]) -> list[str]:
+    """How much depends on the hash."""
+    spread = document["summary"]["hashes"]
+    if spread is None:
+        return []
+    lines = [
+        f"Over {spread['seeds']} ECMP hashes the makespan is {format_time(spread['median_s'])} (median), "
+        f"{format_time(spread['p95_s'])} (95th percentile), {format_time(spread['min_s'])} to "
+        f"{format_time(spread['max_s'])}; what follows is seed {document['inputs']['seed']}."
+    ]
+    known = [row for row in document["collectives"] if row["hashes"]["collisions"]]
+    if known:
+        row = max(known, key=lambda row: row["latency_s"])
+        law = row["hashes"]["collisions"]
+        lines.append(
+            f"{row['id']} {row['op']}, round {law['round']}: {law['flows']} flows of a leaf hash onto "
+            f"{law['uplinks']} uplinks; the busiest uplink has {law['here']} here, {law['mean']:.2f} on average, and "
+            f"at most {law['p95']} with 95 of 100 hashes."
+        )
+    return lines
+
+
 def assumptions(document: dict[str, Any]) -> list[str]:
     """What was assumed, so that it can be put right."""
     inputs = document["inputs"]
@@ -82,7 +120,8 @@ def assumptions(document: dict[str, Any]) -> list[str]:
     if inputs["compute_scale"] != 1.0:
         lines.append(f"compute times times {inputs['compute_scale']:g}")
     for entry in inputs["background"]:
-        lines.append(f"background of load {entry['rho']:g} on {entry['ports']}")
+        where = entry["matrix"] or f"load {entry['rho']:g} on {entry['ports']}"
+        lines.append(f"background: {where}")
     if not inputs["background"]:
         lines.append("no traffic of others (--background PORTS=RHO adds some)")
     return lines
@@ -90,10 +129,25 @@ def assumptions(document: dict[str, Any]) -> list[str]:
 
 def limits(document: dict[str, Any]) -> list[str]:
     """What the model cannot know."""
-    lines = ["Not modelled: pauses and credits once a buffer is full; other tenants unless given as background."]
-    if document["inputs"]["routing"] == "ecmp":
-        lines.append("The real ECMP hash is unknown: other values of --seed show the spread.")
+    lines = ["Not modelled: other tenants unless given as background; congestion control that slows senders down."]
+    fabric, pressure = document["inputs"]["parameters"]["fabric"], document["summary"]["back_pressure"]
+    if pressure == "not modelled":
+        lines.append(UNMODELLED[fabric])
+    elif fabric == "roce" and pressure == "modelled":
+        lines.append("PFC is modelled as pauses at half of a link's buffer, without headroom, hysteresis and DCQCN.")
+    if document["inputs"]["routing"] == "ecmp" and document["summary"]["hashes"] is None:
+        lines.append("The real ECMP hash is unknown: --ecmp-seeds 20 shows the spread over hashes.")
     return lines
+
+
+UNMODELLED = {
+    "infiniband": "Buffers fill, and routes wait for each other in a circle: credits and virtual channels of such a "
+    "network are not modelled, so latencies are those of unlimited buffers.",
+    "roce": "Buffers fill, and routes wait for each other in a circle: PFC pauses of such a network are not "
+    "modelled, so latencies are those of unlimited buffers.",
+    "tcp": "Queues outgrow the buffers: packets would be lost, and every time-out costs at least 200 ms (a lower "
+    "estimate: partial loss and repeated time-outs cost more). Latencies are those of unlimited buffers.",
+}
 
 
 def advice(document: dict[str, Any]) -> list[str]:
@@ -105,7 +159,8 @@ def advice(document: dict[str, Any]) -> list[str]:
         more = f" and {len(wrong) - 5} kinds more" if len(wrong) > 5 else ""
         lines.append(f"Simulate packet by packet (G5): {shown}{more}.")
     elif document["summary"]["g5_steps"]:
-        lines.append("The marked steps are highly loaded, but their queues stay within the buffers.")
+        lines.append("The marked steps are highly loaded, but the model has what happens there: queues"
+            " that stay within the buffers, or credits that hold senders up.")
     lines.extend(_other_algorithm(document))
     lines.append("--steps lists every step, --format json has everything, docs/model.md explains the model.")
     return lines
