@@ -21,6 +21,8 @@ import numpy as np
 
 from estimator.scenario import Scenario, ScenarioError, load_scenario, run_scenario
 
+MARKS = ("marked", "unmarked")
+
 
 def compare(task: tuple[str, str]) -> dict[str, Any] | str:
     """Relative errors of one scenario, or why there are none."""
@@ -31,12 +33,14 @@ def compare(task: tuple[str, str]) -> dict[str, Any] | str:
     except ScenarioError as error:
         return str(error)
     makespan_ns, mean_latency_ns = expected_ns(scenario)
+    percentile_s = scenario.reference.get("replications", {}).get("quantiles_ns", {}).get("99", 0.0) * 1e-9
     return {
         "family": family_of(scenario),
         "name": scenario.name,
         "makespan": outcome.makespan_s * 1e9 / makespan_ns - 1.0 if makespan_ns else float("nan"),
         "mean_latency": outcome.mean_latency_s * 1e9 / mean_latency_ns - 1.0,
         "per_message": per_message_error(scenario, outcome.posted_s, outcome.arrived_s),
+        "percentile_99": outcome.latency_p99_s / percentile_s - 1.0 if percentile_s else float("nan"),
         "marked": outcome.run_g5,
     }
 
@@ -92,9 +96,9 @@ def is_off(row: dict[str, Any]) -> bool:
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The figures of one family."""
     found: dict[str, Any] = {"count": len(rows)}
-    for name in ("makespan", "mean_latency", "per_message"):
+    for name in ("makespan", "mean_latency", "per_message", "percentile_99"):
         found[name] = statistics([row[name] for row in rows])
-    for name, chosen in (("marked", True), ("unmarked", False)):
+    for name, chosen in zip(MARKS, (True, False), strict=True):
         own = [row for row in rows if row["marked"] == chosen]
         found[name] = {
             "count": len(own),
@@ -113,10 +117,17 @@ def cell(figures: dict[str, float] | None) -> str:
 
 def show(families: dict[str, Any], left_out: int) -> None:
     """Print the table for people."""
-    print(f"{'family':<14}{'files':>6}{'marked':>8}   makespan med / p90 / worst     mean latency med / p90 / worst")
+    print(
+        f"{'family':<14}{'files':>6}   makespan med / p90 / worst     mean latency med / p90 / worst"
+        f"   marked (off)  unmarked (off)"
+    )
     for name, family in families.items():
         cells = "".join(cell(family[key]) for key in ("makespan", "mean_latency"))
-        print(f"{name:<14}{family['count']:>6}{family['marked']['count']:>8}{cells}")
+        marks = (f"{family[key]['count']} ({family[key]['off_by_more_than_10_percent']})" for key in MARKS)
+        print(f"{name:<14}{family['count']:>6}{cells}{''.join(f'{text:>15}' for text in marks)}")
+        if family["percentile_99"]:
+            print(f"{'  99th percentile of the latency':<49}{cell(family['percentile_99'])}")
+    print("off: more than 10 % in the makespan or the mean latency")
     if left_out:
         print(f"{left_out} scenarios left out (unreadable, or no messages)", file=sys.stderr)
 

@@ -22,6 +22,9 @@ CONGESTED = REGIMES.index("congested")
 # Columns of the random waits in the tables of steps.
 RANDOM = ("random_mean", "random_variance", "random_bound")
 
+# A step that takes so much longer in one run of a hundred is marked; it is then the chance that decides.
+UNSTEADY_SHARE = 0.5
+
 UNMARKED, INFORMATIONAL, LIKELY_WRONG = range(3)
 SEVERITIES = (None, "informational", "likely wrong")
 
@@ -100,7 +103,10 @@ def read_steps(
     alone = np.divide(table["slowest_serial"], table["slowest"], out=np.zeros(table.size), where=table["slowest"] > 0)
     rho = table["rho"]
     regime = regime_codes(rho, parameters).astype(np.int8)
-    severity = np.where((regime == CONGESTED) | (table["paused"] > 0.0), INFORMATIONAL, UNMARKED)
+    latency = table["finish"] - table["start"]
+    surplus = surplus_p99(*(table[name] for name in RANDOM))
+    unsure = (regime == CONGESTED) | (table["paused"] > 0.0) | (surplus > UNSTEADY_SHARE * latency)
+    severity = np.where(unsure, INFORMATIONAL, UNMARKED)
     if back_pressure != BackPressure.MODELLED:
         severity = np.where(table["peak"] > buffer_of(parameters), LIKELY_WRONG, severity)
     return Steps(
@@ -117,7 +123,7 @@ def read_steps(
         utilisation=np.where(merging, np.minimum(rho, 1.0), alone),
         peak_bytes=table["peak"],
         burst_bytes=table["port_bytes"],
-        latency_p99_s=table["finish"] - table["start"] + surplus_p99(*(table[name] for name in RANDOM)),
+        latency_p99_s=latency + surplus,
         paused_s=table["paused"],
         regime=regime,
         pattern=pattern[chosen],
@@ -195,6 +201,9 @@ def reasons(steps: Steps, index: int, port_name: str, port_rate: float, paramete
     elif steps.severity[index] == LIKELY_WRONG:
         fills = f" in {format_time(buffer / ((rho - 1.0) * port_rate))}" if rho > 1.0 else ""
         found.append(f"a port buffer of {format_size(buffer)} fills{fills}; {NOT_MODELLED[parameters.fabric]}")
+    latency, p99 = float(steps.finish_s[index] - steps.start_s[index]), float(steps.latency_p99_s[index])
+    if p99 - latency > UNSTEADY_SHARE * latency:
+        found.append(f"random background: {format_time(latency)} on average, {format_time(p99)} in one of 100 runs")
     return found
 
 

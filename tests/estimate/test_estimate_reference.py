@@ -56,3 +56,15 @@ def test_finite_buffers(name: str) -> None:
     # The file's times are rounded to 0.1 ns.
     np.testing.assert_allclose(outcome.arrived_s, finish, rtol=0, atol=0.11e-9)
     assert outcome.run_g5
+
+
+@pytest.mark.parametrize("name", BUFFERED)
+def test_trains_of_packets_come_close(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def an_eighth(_net: object, _work: object, buffer_bytes: float, mtu_bytes: float) -> float:
+        return max(buffer_bytes / 8, mtu_bytes)
+
+    monkeypatch.setattr("estimator.replay.buffers.cell_size", an_eighth)
+    scenario = load_scenario(REFERENCE / name)
+    outcome = run_scenario(scenario)
+    assert outcome.makespan_s == pytest.approx(scenario.reference["makespan_ns"] * 1e-9, rel=0.05)
+    assert outcome.mean_latency_s == pytest.approx(scenario.reference["mean_latency_ns"] * 1e-9, rel=0.05)
