@@ -80,6 +80,8 @@ def inputs(result: Estimate) -> dict[str, Any]:
             "fabric": fabric.fabric,
             "switching": fabric.switching,
             "host_overhead_s": fabric.host_overhead_s,
+            "host_copy_rate": fabric.host_copy_rate if np.isfinite(fabric.host_copy_rate) else None,
+            "host_rendezvous_s": fabric.host_rendezvous_s,
             "intra_node_rate": fabric.intra_node_rate if np.isfinite(fabric.intra_node_rate) else None,
             "intra_node_latency_s": fabric.intra_node_latency_s,
         },

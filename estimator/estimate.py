@@ -200,7 +200,7 @@ def estimate(
 def parameters_for(fabric: Fabric, overrides: Mapping[str, str]) -> ModelParameters:
     """Model parameters: the defaults, what the topology says, then what the user sets by name."""
     own = ModelParameters(buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes)
-    return own.replaced(fabric=fabric.fabric).replaced(**overrides)
+    return own.replaced(fabric=fabric.fabric).replaced(**{**fabric.parameters, **overrides})
 
 
 def message_count(workload: Workload) -> int:
@@ -232,6 +232,8 @@ def replay_settings(model: str, fabric: Fabric, parameters: ModelParameters) -> 
         wait_factor=parameters.multihop_safety_factor,
         flow_exponent=parameters.empirical_flow_exponent,
         load_exponent=parameters.empirical_load_exponent,
+        copy_s_per_byte=0.0 if ideal else 1.0 / fabric.host_copy_rate,
+        rendezvous_s=0.0 if ideal else fabric.host_rendezvous_s,
     )
 
 

@@ -112,7 +112,7 @@ def assumptions(document: dict[str, Any]) -> list[str]:
         f"(seed {inputs['seed']}), {topology['switching']}",
         f"placement {inputs['placement']}, {inputs['ranks_per_node']} rank(s) per host; all jobs start at time 0",
         f"model {inputs['model']}; collectives by Open MPI {inputs['openmpi']}{forced}",
-        f"software overhead {format_time(topology['host_overhead_s'])} a message, sends up to "
+        f"software overhead {format_time(topology['host_overhead_s'])} a message{_protocols(topology)}, sends up to "
         f"{format_size(parameters['eager_limit_bytes'])} are eager, MTU {format_size(parameters['mtu_bytes'])}",
         f"{parameters['fabric']} fabric with {format_size(parameters['buffer_size_bytes'])} a port; within a host "
         f"{'no limit' if topology['intra_node_rate'] is None else format_rate(topology['intra_node_rate'])}",
@@ -125,6 +125,16 @@ def assumptions(document: dict[str, Any]) -> list[str]:
     if not inputs["background"]:
         lines.append("no traffic of others (--background PORTS=RHO adds some)")
     return lines
+
+
+def _protocols(topology: dict[str, Any]) -> str:
+    """What eager and rendezvous messages cost besides."""
+    text = ""
+    if topology["host_copy_rate"] is not None:
+        text += f", eager ones copied at {format_rate(topology['host_copy_rate'])}"
+    if topology["host_rendezvous_s"]:
+        text += f", {format_time(topology['host_rendezvous_s'])} more for larger ones"
+    return text
 
 
 def limits(document: dict[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from estimator.replay.layout import ALPHA_BETA, EMPIRICAL, QUEUE
+from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.port_kernel import source_rate, take_slot
 from estimator.replay.queue_kernel import DELIVER, EARLY, LATE, SAMPLE, push
 from estimator.replay.tables import (
@@ -26,7 +27,7 @@ from vef.compiled import kernel
 def register(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> int:
     """Put a message on the ports of its path, and note at which of them flows of several inputs merge."""
     slot = take_slot(t, msg, path, size, now)
-    flight_of(t)[slot].started = now + settings_of(t)[0].overhead_s
+    flight_of(t)[slot].started = now + overhead_of(t, size)
     route = paths_of(t)[path]
     own_rate = source_rate(t, path)
     ingress = source
@@ -84,7 +85,7 @@ def startup(t: Tables, path: int, size: float) -> float:
     settings = settings_of(t)[0]
     route = paths_of(t)[path]
     first = min(size, settings.packet_bytes)
-    return settings.overhead_s + route.latency + first * (route.packet_s_per_byte - 1.0 / route.rate)
+    return overhead_of(t, size) + route.latency + first * (route.packet_s_per_byte - 1.0 / route.rate)
 
 
 @kernel

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from estimator.replay.layout import N_CELL_FREE
+from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.port_kernel import (
     depart,
     enter_episode,
@@ -66,7 +67,7 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
     message = flight_of(t)[slot]
     message.left_bytes = size
     message.paused = 0.0
-    message.started = max(posted + settings_of(t)[0].overhead_s, now)
+    message.started = max(posted + overhead_of(t, size), now)
     message.alone_rate = source_rate(t, path)
     port.nic_busy = 1
     port.nic_slot = slot

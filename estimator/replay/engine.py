@@ -52,6 +52,8 @@ class Settings(NamedTuple):
     flow_exponent: float = 1.0
     load_exponent: float = 0.0
     cell_bytes: float = 4096.0
+    copy_s_per_byte: float = 0.0
+    rendezvous_s: float = 0.0
 
 
 class Work(NamedTuple):

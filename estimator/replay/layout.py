@@ -301,6 +301,8 @@ SETTINGS_TYPE = np.dtype(
         ("packet_bytes", "f8"),  # what a switch has to receive before it forwards: MTU, or 0 for cut-through
         ("overhead_s", "f8"),
         ("eager_limit_bytes", "f8"),
+        ("copy_s_per_byte", "f8"),  # of eager messages
+        ("rendezvous_s", "f8"),  # before each larger one
         ("intra_rate", "f8"),
         ("intra_latency_s", "f8"),
         ("ripple_tolerance", "f8"),  # smallest relative change of a rate that is passed on

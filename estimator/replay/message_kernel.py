@@ -23,6 +23,7 @@ from estimator.replay.layout import (
     SHARING,
     WIRE,
 )
+from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.port_kernel import inject, queue_at_nic
 from estimator.replay.queue_kernel import EARLY, LOCAL, push
 from estimator.replay.tables import (
@@ -99,11 +100,13 @@ def post(
     into.messages += 1
     into.bytes += size
     into.start = min(into.start, now)
+    # Within a host there is nothing to agree on with the other side's device.
+    overhead = settings.overhead_s if path < 0 else overhead_of(t, size)
     if path < 0:
-        lone = settings.overhead_s + settings.intra_latency_s + size / settings.intra_rate
+        lone = overhead + settings.intra_latency_s + size / settings.intra_rate
         push(t, now + lone, LOCAL + 16 * msg, size, 0, EARLY)
     else:
-        lone = settings.overhead_s + paths_of(t)[path].latency + lone_serialisation(t, path, size)
+        lone = overhead + paths_of(t)[path].latency + lone_serialisation(t, path, size)
         if settings.model == PORT:
             if queue_at_nic(t, msg, path, size, now, source):
                 inject(t, msg, path, size, now)
@@ -117,8 +120,8 @@ def post(
     message.arrived_bare = bare + lone
     message.sent_bare = bare + lone
     if size <= settings.eager_limit_bytes:
-        message.sent = now + settings.overhead_s
-        message.sent_bare = bare + settings.overhead_s
+        message.sent = now + overhead
+        message.sent_bare = bare + overhead
 
 
 @kernel
@@ -161,14 +164,15 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
     message = flight_of(t)[slot]
     serial = lone_serialisation(t, message.path, message.size)
     wire = paths_of(t)[message.path].latency
-    lone = settings.overhead_s + wire + serial
+    overhead = overhead_of(t, message.size)
+    lone = overhead + wire + serial
     at = message.msg - settings.rows
     if at >= 0:
-        nic_wait = max(message.started - message.posted - settings.overhead_s, 0.0)
+        nic_wait = max(message.started - message.posted - overhead, 0.0)
         extra = now - message.posted - lone - nic_wait
         queueing = min(message.waited, max(extra, 0.0))
         spent = pool_time_of(t)
-        spent[at, OVERHEAD] += settings.overhead_s
+        spent[at, OVERHEAD] += overhead
         spent[at, WIRE] += wire
         spent[at, QUEUEING] += queueing
         spent[at, RANDOM_MEAN] += message.random_mean

@@ -21,6 +21,7 @@ from estimator.replay.layout import (
     UNLIMITED_RATE,
     VERSION,
 )
+from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.queue_kernel import (
     DELIVER,
     DRAIN,
@@ -250,7 +251,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     port = ports_of(t)[index]
     slot = take_slot(t, msg, path, size, posted)
     message = flight_of(t)[slot]
-    ready = posted + settings.overhead_s
+    ready = posted + overhead_of(t, size)
     start = max(ready, port.nic_free)
     message.started = start
     port.nic_free = start + size / port.rate
@@ -280,9 +281,8 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
 @kernel
 def queue_at_nic(t: Tables, msg: int, path: int, size: float, posted: float, source: int) -> bool:
     """Put a message at the end of its host's injection queue; true when it is the port's next and may start."""
-    settings = settings_of(t)[0]
     port = ports_of(t)[path_ports_of(t)[paths_of(t)[path].begin]]
-    ready = posted + settings.overhead_s
+    ready = posted + overhead_of(t, size)
     if port.nic_busy == 0 and port.nic_free <= ready:
         port.ep_start = ready
         port.ep_bytes = 0.0

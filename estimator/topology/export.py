@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,22 @@ def _size(value: int) -> str:
     return format_size(value) if exact else f"{value}B"
 
 
+def _host(fabric: Fabric) -> dict[str, str]:
+    found = {"overhead": _time(fabric.host_overhead_s)}
+    if math.isfinite(fabric.host_copy_rate):
+        found["copy"] = _rate(fabric.host_copy_rate)
+    if fabric.host_rendezvous_s:
+        found["rendezvous"] = _time(fabric.host_rendezvous_s)
+    return found
+
+
 def _yaml(fabric: Fabric) -> str:
     if fabric.kind == "ideal":
         return "kind: ideal\n" + (f"hosts: {fabric.host_count}\n" if fabric.host_count else "")
     data: dict[str, Any] = {
         "kind": "custom",
         "name": fabric.name,
-        "host": {"overhead": _time(fabric.host_overhead_s)},
+        "host": _host(fabric),
         "intra_node": {"rate": _rate(fabric.intra_node_rate), "latency": _time(fabric.intra_node_latency_s)},
         "mtu": _size(fabric.mtu_bytes),
         "buffer": _size(fabric.buffer_bytes),
@@ -117,6 +127,8 @@ def _yaml(fabric: Fabric) -> str:
         "hosts": list(fabric.node_names[: fabric.host_count]),
         "switches": list(fabric.node_names[fabric.host_count :]),
     }
+    if fabric.parameters:
+        data["parameters"] = dict(fabric.parameters)
     if fabric.routing in ("ecmp", "d-mod-k", "spray"):
         data["routing"] = fabric.routing
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)

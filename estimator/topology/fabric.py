@@ -60,6 +60,12 @@ class Common:
     ----------
     host_overhead_s : float
         Software overhead per message.
+    host_copy_rate : float
+        Bytes/s at which eager messages are copied; infinite by default.
+    host_rendezvous_s : float
+        What a message above the eager limit costs more.
+    parameters : mapping
+        Model parameters by name, as text.
     intra_node_rate, intra_node_latency_s : float
         Messages between ranks on the same host, bytes/s and s.
     mtu_bytes, buffer_bytes : int
@@ -80,6 +86,9 @@ class Common:
     seed: int = 1
     background: tuple[Background, ...] = ()
     source: str = ""
+    host_copy_rate: float = math.inf
+    host_rendezvous_s: float = 0.0
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +159,9 @@ class Fabric:
     explicit_routes: Mapping[tuple[int, int], tuple[int, ...]] | None = None
     bundle_of: I32 | None = None
     bundled: bool = False
+    host_copy_rate: float = math.inf
+    host_rendezvous_s: float = 0.0
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def node_count(self) -> int:
@@ -317,5 +329,6 @@ def assemble(
         intra_node_latency_s=common.intra_node_latency_s, mtu_bytes=common.mtu_bytes,
         buffer_bytes=common.buffer_bytes, fabric=common.fabric, switching=common.switching,
         routing=common.routing, seed=common.seed, background=common.background, source=common.source,
-        structure=dict(structure or {}),
+        structure=dict(structure or {}), host_copy_rate=common.host_copy_rate,
+        host_rendezvous_s=common.host_rendezvous_s, parameters=common.parameters,
     )  # fmt: skip

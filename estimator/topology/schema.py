@@ -46,7 +46,10 @@ _HOST = {
     "latency": Field("time", "propagation of the host's link and traversal of the device at its end", "300ns",
                      source="400 Gb/s links of the packet-level reference"),
     "overhead": Field("time", "software overhead per message, sender and receiver together", "500ns",
-                      source="usual for a user-level MPI; measure your own"),
+                      source="usual for a user-level MPI; measure your own, `congest calibrate`"),
+    "copy": Field("rate", "rate at which eager messages are copied, on top of their way over the network",
+                  source="no limit"),
+    "rendezvous": Field("time", "what a message above `eager_limit_bytes` costs more than `overhead`", "0ns"),
 }  # fmt: skip
 _INTRA_NODE = {
     "rate": Field("rate", "copy rate between ranks on one host", "100GB/s", source="order of a DDR5 socket"),
@@ -82,6 +85,8 @@ COMMON: dict[str, Field] = {
                           " `spine1#2` names one of several parallel links"),
     "routes": Field("any", "explicit routes: lists of node names from source to destination host"),
     "background": Field("list", "steady traffic of others", fields=_BACKGROUND),
+    "parameters": Field("any", "model parameters by name, as `--set` gives them (which wins), such as"
+                        " `{eager_limit_bytes: 16KiB}`"),
     "include": Field("text", "another file, or list of files, whose keys apply where this one says nothing"),
 }  # fmt: skip
 

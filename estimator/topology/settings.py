@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from estimator.topology.errors import ConfigError
 from estimator.topology.fabric import Background, Common
+from estimator.topology.tree import Node
 from estimator.topology.validate import Section
 
 MAX_LINKS = 20_000_000
@@ -43,6 +45,9 @@ def read_settings(section: Section, source: str) -> Settings:
         seed=section["seed"],
         background=tuple(background),
         source=source,
+        host_copy_rate=host["copy"] or math.inf,
+        host_rendezvous_s=host["rendezvous"],
+        parameters=read_parameters(section["parameters"]),
     )
     rate = section["rate"]
     return Settings(common, rate, host["nic"] or rate, host["latency"], section["switch_latency"])
@@ -63,6 +68,37 @@ def _read_background(item: Section, source: str) -> Background:
     if not item["rho"] < 1:
         raise item.error("rho", "a load below 1", "a port cannot carry more than its capacity for ever")
     return Background(item["ports"], item["rho"], *shape)
+
+
+# Parameters with a key of their own.
+_KEY_OF = {"buffer_size_bytes": "buffer", "mtu_bytes": "mtu", "fabric": "fabric"}
+
+
+def read_parameters(node: Node | None) -> dict[str, str]:
+    """Model parameters by name, as text; a wrong name or value is an error at its line."""
+    from estimator.formulas.parameters import ModelParameters, ParameterError
+
+    if node is None:
+        return {}
+    if not isinstance(node.value, dict):
+        raise node.error("a mapping of model parameters", found=f"parameters: {node.shown()}")
+    found: dict[str, str] = {}
+    for name, child in node.value.items():
+        if name in _KEY_OF:
+            key = _KEY_OF[name]
+            raise child.error(f"the key '{key}' of the topology", f"write '{key}: …' instead", f"parameter {name}")
+        if isinstance(child.value, dict | list | bool | type(None)):
+            raise child.error("a number or a size", found=f"{name}: {child.shown()}")
+        found[name] = str(child.value)
+    try:
+        ModelParameters().replaced(**found)
+    except ParameterError as error:
+        # Thresholds are checked together; the message names what is wrong.
+        name = next((name for name in found if name in str(error)), "")
+        child = node.value.get(name, node)
+        shown = f"{name}: {found[name]}" if name else "parameters"
+        raise ConfigError(child.path, child.line, shown, "model parameters as --set takes them", str(error)) from None
+    return found
 
 
 def check_size(section: Section, link_count: int) -> None:

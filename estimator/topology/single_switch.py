@@ -26,5 +26,9 @@ def build_ideal(section: Section, source: str) -> Fabric:
     s = read_settings(section, source)
     hosts = section["hosts"] or 0
     check_size(section, hosts)
-    common = replace(s.common, host_overhead_s=0.0, intra_node_rate=float("inf"), intra_node_latency_s=0.0)
+    unlimited = float("inf")
+    common = replace(
+        s.common, host_overhead_s=0.0, host_copy_rate=unlimited, host_rendezvous_s=0.0,
+        intra_node_rate=unlimited, intra_node_latency_s=0.0,
+    )  # fmt: skip
     return assemble("ideal", [f"h{i}" for i in range(hosts)], hosts, [], common)
