@@ -37,12 +37,13 @@ def root(
 
 
 def _register() -> None:
-    from cli import estimate, mix, schema, topo, validate
+    from cli import calibrate, estimate, mix, schema, topo, validate
 
     app.command("estimate")(estimate.estimate_command)
     app.command("validate")(validate.validate_command)
     app.command("mix")(mix.mix_command)
     app.command("topo")(topo.topo_command)
+    app.command("calibrate")(calibrate.calibrate_command)
     app.command("schema")(schema.schema_command)
 
 

@@ -18,7 +18,7 @@ from estimator.topology.schema import ALIASES, KINDS
 from estimator.topology.shorthand import EXAMPLES, parse_shorthand
 from estimator.topology.single_switch import build_ideal, build_single_switch
 from estimator.topology.torus import build_torus
-from estimator.topology.tree import Node, load_yaml
+from estimator.topology.tree import Node, load_yaml, merge
 from estimator.topology.validate import Section, read_section
 
 _BUILDERS: dict[str, Callable[[Section, str], Fabric]] = {
@@ -34,7 +34,9 @@ _BUILDERS: dict[str, Callable[[Section, str], Fabric]] = {
 _GRAPH_FILES = (".graphml", ".csv")
 
 
-def load_topology(text_or_path: str, *, routing: str | None = None, seed: int | None = None) -> Fabric:
+def load_topology(
+    text_or_path: str, *, routing: str | None = None, seed: int | None = None, under: Node | None = None
+) -> Fabric:
     """Build the network that a file or a shorthand describes.
 
     Parameters
@@ -45,6 +47,8 @@ def load_topology(text_or_path: str, *, routing: str | None = None, seed: int | 
         Rule to use instead of the file's.
     seed : int, optional
         Seed to use instead of the file's.
+    under : Node, optional
+        Keys that apply where the file or shorthand says nothing, as if it included them.
 
     Raises
     ------
@@ -53,6 +57,8 @@ def load_topology(text_or_path: str, *, routing: str | None = None, seed: int | 
     """
     text = str(text_or_path)
     tree = _read(text)
+    if under is not None:
+        tree = merge(under, tree)
     kind_node = tree.value.get("kind")
     if kind_node is None:
         raise tree.error(

@@ -95,12 +95,13 @@ def parse_yaml(text: str, path: str) -> Node:
     return tree
 
 
-def _merge(under: Node, over: Node) -> Node:
+def merge(under: Node, over: Node) -> Node:
+    """Put one tree under another: where both have a key that is no mapping, the one above wins."""
     if not (isinstance(under.value, dict) and isinstance(over.value, dict)):
         return over
     merged = dict(under.value)
     for key, node in over.value.items():
-        merged[key] = _merge(merged[key], node) if key in merged else node
+        merged[key] = merge(merged[key], node) if key in merged else node
     return Node(merged, over.path, over.line)
 
 
@@ -133,5 +134,5 @@ def load_yaml(path: Path, *, shown: str | None = None, chain: tuple[Path, ...] =
             raise entry.error("a file that does not include this one again", "remove one of the includes")
         if not target.is_file():
             raise entry.error("an existing file, relative to this one", f"looked for {target}")
-        tree = _merge(load_yaml(target, chain=chain), tree)
+        tree = merge(load_yaml(target, chain=chain), tree)
     return tree
