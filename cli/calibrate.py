@@ -92,19 +92,20 @@ def _rendered(document: dict[str, Any]) -> str:
 
 def _show(console: Console, document: dict[str, Any]) -> None:
     """Parameters, residuals per size, what was assumed or left out."""
-    from estimator.units import format_size, format_time
+    from estimator.units import format_rate, format_size, format_time
 
     console.print(document["yaml"], highlight=False, markup=False, soft_wrap=True)
     for series in document["series"]:
         table = _table(f"{series['path']}: {series['test']}", ("size", "measured", "model", "error", "fitted"))
         for row in series["rows"]:
-            table.add_row(
-                format_size(row["size_bytes"]),
-                format_time(row["measured_s"]),
-                format_time(row["model_s"]),
-                f"{row['relative_error']:+.1%}",
-                "yes" if row["used"] else "no",
-            )
+            is_rate = row["measured_rate"] is not None
+            shown = [
+                format_rate(row[f"{which}_rate"]) if is_rate else format_time(row[f"{which}_s"])
+                for which in ("measured", "model")
+            ]
+            # What was not fitted is limited by something that the model does not have, such as the message rate.
+            error, used = (f"{row['relative_error']:+.1%}", "yes") if row["used"] else ("", "no")
+            table.add_row(format_size(row["size_bytes"]), *shown, error, used)
         console.print(table)
     for series in document["collectives"]:
         title = f"{series['path']}: {series['test']}, {series['ranks']} ranks"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from estimator.calibrate.contention import Contention, fit_contention
-from estimator.calibrate.fit import PointToPoint, fit_point_to_point
+from estimator.calibrate.fit import TOP, PointToPoint, fit_point_to_point, plateau
 from estimator.calibrate.measurements import BANDWIDTH, COLLECTIVES, POINT_TO_POINT, MeasurementError, Series
 from estimator.calibrate.reading import read_measurements
 from estimator.calibrate.route import Route, assumed_topology, route_on
@@ -86,11 +86,13 @@ def calibrate(paths: Sequence[str], setup: Setup | None = None) -> Calibration:
     between = [one for one in series if one.hosts != 1]
     single = [one for one in between if one.operation in POINT_TO_POINT]
     collectives = [one for one in between if one.operation in COLLECTIVES]
-    if not any(BANDWIDTH in one.operation or one.operation == "latency" for one in single):
+    if not any(one.is_rate or one.operation == "latency" for one in single):
         bus = [_bus(one, setup.ranks_per_node) for one in collectives if one.bus_factor]
         if bus:
             single += bus
-            notes.append("the rate is fitted to the bus bandwidth of collectives; what they wait besides is left out")
+            notes.append(
+                "the rate is fitted to the bus bandwidth of collectives, shared by the links of a machine's hosts"
+            )
     fitted = fit_point_to_point(single, route)
     warnings = [*fitted.warnings]
     under = yaml_text(fitted, Contention(), paths, route.text)
@@ -103,7 +105,7 @@ def calibrate(paths: Sequence[str], setup: Setup | None = None) -> Calibration:
     if not text:
         reasons = "; ".join(notes) or "no latencies, bandwidths or collectives"
         raise MeasurementError(", ".join(paths), None, "nothing that can be fitted", "osu_latency or osu_bw", reasons)
-    warnings += _poor(fitted)
+    warnings += [*_poor(fitted), *_poor_collectives(contention)]
     if setup.topo is not None and under:
         warnings += _overruled(setup.topo, under, fitted)
     return Calibration(tuple(paths), route, fitted, contention, text, tuple(notes), tuple(warnings))
@@ -134,19 +136,37 @@ def _bus(one: Series, ranks_per_node: int) -> Series:
     assert one.bus_factor is not None
     links = max(1.0, (one.ranks or 1) / (one.hosts or one.ranks or 1) / ranks_per_node)
     carried = np.maximum(1, np.round(one.size_bytes * one.bus_factor / links)).astype(np.int64)
-    return replace(one, operation=BANDWIDTH, size_bytes=carried)
+    return replace(one, operation=BANDWIDTH, size_bytes=carried, title=f"{one.title}, bytes on a host's link")
 
 
 def _poor(fitted: PointToPoint) -> list[str]:
     warnings = []
     for one in fitted.residuals:
-        off = np.flatnonzero(one.used & (np.abs(one.error) > POOR))
+        judged = one.used & plateau(one.series, TOP) if one.series.is_rate else one.used
+        off = np.flatnonzero(judged & (np.abs(one.error) > POOR))
         if off.size:
             worst = int(off[np.abs(one.error[off]).argmax()])
             warnings.append(
                 f"{one.series.path}:{one.series.lines[worst]}: the model is off by {one.error[worst]:+.0%} at "
-                f"{one.series.size_bytes[worst]} bytes; {off.size} of {int(one.used.sum())} sizes of "
+                f"{one.series.size_bytes[worst]} bytes; {off.size} of {int(judged.sum())} sizes of "
                 f"{one.series.title} are off by more than {POOR:.0%}"
+            )
+    return warnings
+
+
+def _poor_collectives(contention: Contention) -> list[str]:
+    if contention.flow_exponent is None:
+        return []
+    warnings = []
+    for one in contention.points:
+        error = one.empirical_s / one.measured_s - 1.0
+        off = np.flatnonzero(np.abs(error) > POOR)
+        if off.size:
+            worst = int(off[np.abs(error[off]).argmax()])
+            warnings.append(
+                f"{one.series.path}:{one.lines[worst]}: the empirical model is off by {error[worst]:+.0%} at "
+                f"{one.size_bytes[worst]} bytes; {off.size} of {error.size} sizes of {one.series.title} are off by "
+                f"more than {POOR:.0%} (a power of the flows multiplies the start-up latency too)"
             )
     return warnings
 

@@ -94,7 +94,7 @@ def fit_contention(
         return Contention(notes=tuple(notes))
 
     def times(model: str, flow: float = 1.0, load: float = 0.0) -> F64:
-        parameters = {"empirical_flow_exponent": repr(flow), "empirical_load_exponent": repr(load)}
+        parameters = {"empirical_flow_exponent": repr(float(flow)), "empirical_load_exponent": repr(float(load))}
         return np.array([_replay(p, fabric, ranks_per_node, openmpi, model, parameters).makespan_s for p in points])
 
     measured = np.array([point.measured_s for point in points])
@@ -143,6 +143,8 @@ def _usable(series: Sequence[Series], fabric: Fabric, ranks_per_node: int) -> tu
             why = "how many ranks took part is not known; give --ranks, or keep the command line in the file"
         elif one.ranks < 2 or one.hosts == 1:
             why = "it did not leave one host"
+        elif one.tool == "nccl" and one.hosts != one.ranks:
+            why = "several GPUs of a machine form several rings, which the replay does not have"
         elif one.ranks > fabric.host_count * ranks_per_node:
             why = f"{one.ranks} ranks do not fit on {fabric.host_count} hosts with {ranks_per_node} each"
         elif one.ranks > MOST_RANKS or (one.operation == "alltoall" and one.ranks * one.ranks > MOST_MESSAGES):

@@ -35,6 +35,8 @@ SMALLEST_EAGER_LIMIT = 256
 SMALLEST_SCALE = 1e-3
 # Bandwidths of at least this share of the highest are taken as limited by bytes, not by messages.
 PLATEAU = 0.5
+# From this share on, the model should give the bandwidth itself; below, messages cost time that it does not know.
+TOP = 0.9
 # A latency that falls by more than this from a size to a larger one is told.
 NOTICEABLE_FALL = 0.05
 
@@ -71,8 +73,9 @@ class Residuals:
 
     @property
     def error(self) -> F64:
-        """Relative error, model / measured - 1."""
-        return np.asarray(self.model_s / self.series.time_s - 1.0)
+        """Relative error of what was measured, time or bandwidth: model / measured - 1."""
+        ratio = self.model_s / self.series.time_s
+        return np.asarray((1.0 / ratio if self.series.is_rate else ratio) - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,10 +248,10 @@ def _rows(latencies: Sequence[Series], bandwidths: Sequence[Series], route: Rout
     return _Rows(*(np.concatenate(parts) for parts in (sizes, totals, own, gaps, paced)))
 
 
-def plateau(one: Series) -> NDArray[np.bool_]:
+def plateau(one: Series, share: float = PLATEAU) -> NDArray[np.bool_]:
     """Rows of a bandwidth series at which bytes, not messages, are the limit."""
     rate = one.size_bytes / one.time_s
-    return np.asarray(rate >= PLATEAU * rate.max())
+    return np.asarray(rate >= share * rate.max())
 
 
 def _search(rows: _Rows) -> tuple[Solution, int | None, bool, float]:

@@ -74,6 +74,11 @@ class Series:
     bus_factor: float | None = None
 
     @property
+    def is_rate(self) -> bool:
+        """Whether a bandwidth was measured."""
+        return BANDWIDTH in self.operation
+
+    @property
     def place(self) -> str:
         """File and line, for messages."""
         return f"{self.path}:{self.line}"

@@ -65,6 +65,8 @@ def _rows(one: Residuals) -> list[dict[str, Any]]:
             "size_bytes": size,
             "measured_s": measured,
             "model_s": model,
+            "measured_rate": size / measured if series.is_rate else None,
+            "model_rate": size / model if series.is_rate else None,
             "relative_error": error,
             "used": used,
         }
