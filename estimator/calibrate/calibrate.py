@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from estimator.calibrate.contention import Contention, fit_contention
+from estimator.calibrate.contention import MOST_RANKS, Contention, fit_contention
 from estimator.calibrate.fit import TOP, PointToPoint, fit_point_to_point, plateau
 from estimator.calibrate.measurements import BANDWIDTH, COLLECTIVES, POINT_TO_POINT, MeasurementError, Series
 from estimator.calibrate.reading import read_measurements
@@ -72,10 +72,10 @@ def calibrate(paths: Sequence[str], setup: Setup | None = None) -> Calibration:
     """
     setup = setup or Setup()
     series, notes = _read(paths, setup)
-    most = max((one.ranks or 2 for one in series), default=2)
+    most = max((one.ranks for one in series if one.ranks and one.ranks <= MOST_RANKS), default=2)
     topo = setup.topo or assumed_topology(setup.hops, -(-most // setup.ranks_per_node))
     fabric = load_topology(topo)
-    route = route_on(fabric, *(setup.between or fabric.node_names[:2]))
+    route = route_on(fabric, setup.between)
     if setup.topo is None:
         notes.append(
             f"no --topo given: {setup.hops} links with default latencies, {route.latency_s * 1e9:.4g} ns in all, are "

@@ -163,7 +163,7 @@ def fit_point_to_point(series: Sequence[Series], route: Route) -> PointToPoint:
     errors = np.sqrt(np.diag(best.covariance))
     found = _identified(rows, best, limit)
     warnings = _falls(latencies)
-    if latencies and values[OVERHEAD] < 0:
+    if "overhead" in found and values[OVERHEAD] < 0:
         if values[OVERHEAD] < -2 * errors[OVERHEAD] - 1e-12:
             raise MeasurementError(
                 latencies[0].path, latencies[0].line,
@@ -177,17 +177,21 @@ def fit_point_to_point(series: Sequence[Series], route: Route) -> PointToPoint:
             f"the fitted rate of {8e-9 / values[PACE]:.4g} Gb/s is more than the {8e-9 * route.inner_rate:.4g} Gb/s "
             f"of the links between switches on {route.text}; the model will stay below the measurement"
         )
-    residuals = _residuals(latencies, bandwidths, best, limit, route, series)
+    # What is not fitted keeps the topology's value, so the residuals are those that a run will have.
+    overhead_s = float(values[OVERHEAD]) if "overhead" in found else route.overhead_s
+    pace = float(values[PACE]) if "rate" in found else 1.0 / route.host_rate
+    model = _Model(overhead_s, pace, float(values[COPY]), float(values[RENDEZVOUS]), limit, route)
+    residuals = [_residuals(one, model, one in latencies or one in bandwidths) for one in series]
     notes += _missing(found, latencies, bandwidths)
     if latencies and "overhead" in found and limit is None:
         notes.append("no step between eager and rendezvous messages found, so the eager limit stays as it is")
-    pace = Fitted(1.0 / values[PACE], errors[PACE] / values[PACE] ** 2) if "rate" in found else None
+    rate = Fitted(1.0 / values[PACE], errors[PACE] / values[PACE] ** 2) if "rate" in found else None
     overhead = Fitted(float(values[OVERHEAD]), float(errors[OVERHEAD])) if "overhead" in found else None
     split = limit is not None
     return PointToPoint(
         overhead_s=overhead,
         alpha_s=Fitted(overhead.value + route.latency_s, overhead.error) if overhead else None,
-        rate=pace,
+        rate=rate,
         copy_s_per_byte=Fitted(float(values[COPY]), float(errors[COPY])) if split and with_copy else None,
         rendezvous_s=Fitted(float(values[RENDEZVOUS]), float(errors[RENDEZVOUS])) if split else None,
         eager_limit=_limit_range(rows, limit, with_copy, scale, best.cost) if limit is not None else None,
@@ -351,27 +355,32 @@ def _falls(latencies: Sequence[Series]) -> list[str]:
     return warnings
 
 
-def _residuals(
-    latencies: Sequence[Series],
-    bandwidths: Sequence[Series],
-    best: Solution,
-    limit: int | None,
-    route: Route,
-    series: Sequence[Series],
-) -> list[Residuals]:
-    """What the replay makes of the parameters, against every series of latencies or bandwidths."""
-    overhead, pace, copy, rendezvous = best.values[:GAPS]
-    pace = max(pace, 1.0 / route.inner_rate)
-    found = []
-    for one in series:
-        if one.operation in (LATENCY, MULTI_LATENCY):
-            model = overhead + route.fixed_s(one.size_bytes) + pace * route.paced_bytes(one.size_bytes)
-            eager = one.size_bytes <= (np.inf if limit is None else limit)
-            model = model + np.where(eager, copy * one.size_bytes, rendezvous)
-            used = np.full(one.size_bytes.size, one in latencies)
-        else:
-            # A host sends messages of a window back to back.
-            model = pace * one.size_bytes
-            used = plateau(one) & (one in bandwidths)
-        found.append(Residuals(one, np.asarray(model, np.float64), used))
-    return found
+@dataclass(frozen=True)
+class _Model:
+    """What the replay makes of the parameters."""
+
+    overhead_s: float
+    pace: float  # s/byte at the hosts
+    copy: float
+    rendezvous_s: float
+    limit: int | None
+    route: Route
+
+    def latency_s(self, size: NDArray[np.int64]) -> F64:
+        eager = size <= (np.inf if self.limit is None else self.limit)
+        protocol = np.where(eager, self.copy * size, self.rendezvous_s)
+        # Where inner links are slower, theirs is the pace of the message's bytes.
+        rest = size - np.minimum(size, self.route.packet_bytes)
+        slower = max(1.0 / self.route.inner_rate - self.pace, 0.0) * rest
+        network = self.route.fixed_s(size) + self.pace * self.route.paced_bytes(size) + slower
+        return np.asarray(self.overhead_s + protocol + network)
+
+    def per_message_s(self, size: NDArray[np.int64]) -> F64:
+        """A host sends the messages of a window back to back."""
+        return np.asarray(max(self.pace, 1.0 / self.route.inner_rate) * size, np.float64)
+
+
+def _residuals(one: Series, model: _Model, is_used: bool) -> Residuals:
+    if one.is_rate:
+        return Residuals(one, model.per_message_s(one.size_bytes), plateau(one) & is_used)
+    return Residuals(one, model.latency_s(one.size_bytes), np.full(one.size_bytes.size, is_used))

@@ -11,7 +11,7 @@ from estimator.calibrate.measurements import LATENCY, MeasurementError, Series, 
 START = re.compile(r"#\s*(?:nccl-tests version|Collective test starting:|nThread\s+\d+)")
 _TESTS = "all_reduce|all_gather|alltoall|broadcast|reduce_scatter|reduce|gather|scatter|sendrecv"
 _NAMED = re.compile(rf"\b({_TESTS})_perf")
-_RANK = re.compile(r"#\s*Rank\s+(\d+)\b.*?\bon\s+(\S+)\s+device\b")
+_RANK = re.compile(r"#\s*Rank\s+(\d{1,9})\b.*?\bon\s+(\S+)\s+device\b")
 _OPERATIONS = {"all_reduce": "allreduce", "all_gather": "allgather", "broadcast": "bcast", "sendrecv": LATENCY}
 
 

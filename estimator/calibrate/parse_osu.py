@@ -19,7 +19,7 @@ from estimator.calibrate.measurements import (
 )
 
 TITLE = re.compile(r"#\s*OSU\s+(?P<title>.*?)\s*(?:v\d[\w.]*)?\s*$")
-_PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d+)\s*\]")
+_PAIRS = re.compile(r"#\s*\[\s*pairs:\s*(\d{1,9})\s*\]")
 _UNIT = re.compile(r"\(?\s*(?:us|ns|ms|s|[kKMGT]i?[Bb]/s|[kKMGT]i?[Bb]ps)\s*\)?$")
 
 # What follows "MPI" (and "-CUDA", "-ROCM") in the title, in this order.

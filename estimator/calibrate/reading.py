@@ -16,8 +16,8 @@ _KNOWN = "output of OSU micro-benchmarks or nccl-tests, or CSV with the columns 
 # mpirun --tag-output, srun --label
 _LABEL = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>:\s?|\d+:\s(?=\s*[#\d]))")
 _LAUNCH = re.compile(r"\b(?:mpirun|mpiexec|mpirun_rsh|srun|prun|aprun|jsrun)\b")
-_RANKS = re.compile(r"(?:^|\s)(?:-np|-n|--np|--ntasks)[ =](\d+)\b")
-_SAID = re.compile(r"#\s*ranks\s*[:=]\s*(\d+)\s*$", re.IGNORECASE)
+_RANKS = re.compile(r"(?:^|\s)(?:-np|-n|--np|--ntasks)[ =](\d{1,9})\b")
+_SAID = re.compile(r"#\s*ranks\s*[:=]\s*(\d{1,9})\s*$", re.IGNORECASE)
 
 
 def read_measurements(path: str) -> tuple[list[Series], list[str]]:
@@ -57,10 +57,13 @@ _USABLE = "osu_latency, osu_bw, osu_bibw, osu_multi_lat, osu_mbw_mr, osu_alltoal
 
 
 def _text(path: str) -> str:
-    size = Path(path).stat().st_size
-    if size > MOST_BYTES:
-        raise MeasurementError(path, None, f"{size} bytes", f"a measurement file of at most {MOST_BYTES} bytes")
-    content = Path(path).read_bytes()
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise MeasurementError(path, None, error.strerror or str(error), "a readable measurement file") from None
+    if len(content) > MOST_BYTES:
+        raise MeasurementError(path, None, f"more than {MOST_BYTES} bytes", "a measurement file")
     # Redirected output of some shells.
     encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     if b"\0" in content and encoding != "utf-16":

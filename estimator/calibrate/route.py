@@ -28,6 +28,8 @@ class Route:
         Slowest of the other links, bytes/s; infinite if there is none.
     packet_bytes : int
         What a switch receives before it forwards: MTU, or 0 for cut-through.
+    overhead_s, host_rate : float
+        What the topology says itself, s and bytes/s; it holds where nothing is fitted.
     """
 
     text: str
@@ -36,6 +38,8 @@ class Route:
     packet_s_per_byte: float = 0.0
     inner_rate: float = np.inf
     packet_bytes: int = 4096
+    overhead_s: float = 500e-9
+    host_rate: float = 50e9
 
     def paced_bytes(self, size_bytes: I64) -> F64:
         """Bytes that a lone message pays at the hosts' rate: its own, and its first packet at the other host link."""
@@ -48,8 +52,8 @@ class Route:
         return np.asarray(self.latency_s + first * self.packet_s_per_byte, np.float64)
 
 
-def route_on(fabric: Fabric, source: str, target: str) -> Route:
-    """The route between two hosts of a topology.
+def route_on(fabric: Fabric, between: tuple[str, str] | None = None) -> Route:
+    """The route between two hosts of a topology, by default its first two.
 
     Raises
     ------
@@ -57,8 +61,9 @@ def route_on(fabric: Fabric, source: str, target: str) -> Route:
         For an unknown host, the same host twice, or a network without links.
     """
     where = fabric.source or fabric.name
-    if not fabric.port_count:
-        raise ConfigError(where, None, f"a {fabric.kind} network", "one with links between hosts")
+    if not fabric.port_count or fabric.host_count < 2:
+        raise ConfigError(where, None, f"a {fabric.kind} network", "one with links between two hosts or more")
+    source, target = between or fabric.node_names[:2]
     ends = []
     for name in (source, target):
         index = fabric.node_index.get(name)
@@ -79,6 +84,8 @@ def route_on(fabric: Fabric, source: str, target: str) -> Route:
         packet_s_per_byte=float((1.0 / routed.packet_rate[inner]).sum()),
         inner_rate=float(routed.rate[inner].min()) if inner.size else np.inf,
         packet_bytes=fabric.mtu_bytes if fabric.switching == "store-and-forward" else 0,
+        overhead_s=fabric.host_overhead_s,
+        host_rate=float(routed.rate[ports[at_host]].min()),
     )
 
 
