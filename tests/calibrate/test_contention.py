@@ -30,7 +30,7 @@ def alltoall(ranks: int, exponent: float, noise: float = 0.0, **more: object):
 
 @pytest.mark.parametrize("exponent", [1.0, 1.2, 1.5])
 def test_the_flow_exponent_is_found_again(exponent: float) -> None:
-    found = fit_contention([alltoall(6, exponent), alltoall(8, exponent)], switch())
+    found = fit_contention([alltoall(8, exponent), alltoall(16, exponent)], switch(16))
     assert found.flow_exponent.value == pytest.approx(exponent, abs=0.02)
     # With all ranks on one switch, ρ(F-1)/F grows as F does, so nothing tells the two exponents apart.
     assert found.load_exponent.value == 0
@@ -42,7 +42,7 @@ def test_the_flow_exponent_is_found_again(exponent: float) -> None:
 
 
 def test_noise_is_in_the_standard_error() -> None:
-    found = fit_contention([alltoall(6, 1.2, 0.03), alltoall(8, 1.2, 0.03)], switch())
+    found = fit_contention([alltoall(8, 1.2, 0.03), alltoall(16, 1.2, 0.03)], switch(16))
     assert 0 < found.flow_exponent.error < 0.05
     assert abs(found.flow_exponent.value - 1.2) < 5 * found.flow_exponent.error
 
