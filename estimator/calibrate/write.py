@@ -31,10 +31,11 @@ def yaml_text(fitted: PointToPoint, contention: Contention, sources: Sequence[st
     for name in ("flow", "load"):
         exponent = getattr(contention, f"{name}_exponent")
         if exponent is not None:
-            parameters.append(f"  empirical_{name}_exponent: {exponent.value:.4f}  # ± {exponent.error:.2g}")
+            how = f"± {exponent.error:.2g}" if exponent.error else "held"
+            parameters.append(f"  empirical_{name}_exponent: {exponent.value:.4f}  # {how}")
     if not (host or parameters):
         return ""
-    lines = ["# Fitted by congest calibrate from " + ", ".join(_comment(source) for source in sources)]
+    lines = ["# Fitted by congest calibrate from", *(f"#   {_comment(source)}" for source in sources)]
     if host:
         lines += [f"# Wires and switches taken off: {_comment(route_text)}", "host:", *host]
     if parameters:

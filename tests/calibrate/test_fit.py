@@ -159,3 +159,25 @@ def test_cut_through_pays_its_first_packet_once() -> None:
     assert found.overhead_s.value == pytest.approx(truth.overhead_s, rel=1e-6)
     stored = fit_point_to_point([series("latency", SIZES, times + np.minimum(SIZES, MTU) / truth.rate)], ROUTE)
     assert stored.overhead_s.value == pytest.approx(truth.overhead_s, rel=1e-6)
+
+
+POINTS = st.lists(st.tuples(st.integers(0, 1 << 40), st.floats(1e-9, 1e5)), min_size=1, max_size=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(latencies=POINTS, bandwidths=POINTS)
+def test_any_measurements_are_fitted_to_finite_values_or_refused(
+    latencies: list[tuple[int, float]], bandwidths: list[tuple[int, float]]
+) -> None:
+    made = [series("latency", *np.array(latencies).T)]
+    if rows := [row for row in bandwidths if row[0] > 0]:
+        made.append(series("bandwidth", *np.array(rows).T))
+    try:
+        found = fit_point_to_point(made, ROUTE)
+    except MeasurementError:
+        return
+    for fitted in (found.overhead_s, found.rate, found.copy_s_per_byte, found.rendezvous_s):
+        assert fitted is None or (0 <= fitted.value < np.inf and 0 <= fitted.error < np.inf)
+    assert found.rate is None or found.rate.value > 0
+    for one in found.residuals:
+        assert np.isfinite(one.error).all()

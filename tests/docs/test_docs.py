@@ -57,6 +57,11 @@ def test_generated_pages_are_up_to_date() -> None:
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == page(), "run: python docs/build.py"
 
 
+def test_the_example_of_calibration_is_up_to_date() -> None:
+    example = (ROOT / "docs" / "examples" / "calibration.yaml").read_text(encoding="utf-8")
+    assert run("congest calibrate sample_traces/measurements/osu_*.txt --quiet").startswith(example)
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
