@@ -32,9 +32,7 @@ def test_set_wins_over_the_topology() -> None:
 def test_a_rendezvous_holds_back_what_is_posted_after_it_by_its_own_time_only() -> None:
     """Two large messages of one sender are agreed on at the same time, so the second does not pay again."""
     size = 1 << 20
-    one, two = (
-        estimate([sends(2, [(0, 1, size)] * count)], network(PROTOCOLS)).makespan_s for count in (1, 2)
-    )
+    one, two = (estimate([sends(2, [(0, 1, size)] * count)], network(PROTOCOLS)).makespan_s for count in (1, 2))
     assert two - one == pytest.approx(size / RATE, rel=1e-9)
 
 
@@ -65,3 +63,15 @@ def test_errors_name_the_line(tmp_path, text: str, line: int, message: str) -> N
         load_topology(str(path))
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("buffer", ["4MiB", "64KiB"], ids=["queues fit", "credits run out"])
+def test_a_rendezvous_delays_an_incast_once(buffer: str) -> None:
+    """Both senders wait for their answers at the same time, whatever then happens at the port."""
+    trace = sends(3, [(0, 2, 1 << 20), (1, 2, 1 << 20)])
+    plain, agreed = (
+        estimate([trace], network(f"{SINGLE},buffer={buffer},host.rendezvous={time}")).makespan_s
+        for time in ("0ns", "2us")
+    )
+    # Only messages above the eager limit, 256 KiB by default, pay it.
+    assert agreed - plain == pytest.approx(RENDEZVOUS_S, rel=1e-6)
