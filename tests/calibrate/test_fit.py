@@ -33,15 +33,21 @@ def machines(draw: st.DrawFn) -> Truth:
 @given(truth=machines())
 def test_exact_measurements_give_the_parameters_back(truth: Truth) -> None:
     found = fit_point_to_point([latency(truth)], ROUTE)
+    start = truth.overhead_s + WIRES_S
     assert found.eager_limit is not None
     assert found.eager_limit.value == truth.eager_limit
-    assert found.overhead_s.value == pytest.approx(truth.overhead_s, rel=1e-5, abs=1e-12)
-    assert found.rate.value == pytest.approx(truth.rate, rel=1e-5)
-    assert found.copy_s_per_byte.value == pytest.approx(truth.copy_s_per_byte, rel=1e-3)
-    assert found.rendezvous_s.value == pytest.approx(truth.rendezvous_s, rel=1e-4)
-    assert found.alpha_s.value == pytest.approx(truth.overhead_s + WIRES_S, rel=1e-5)
-    assert np.abs(found.residuals[0].error).max() < 1e-6
     assert not found.warnings
+    # Copies of less than some parts in a thousand of the latency are not worth a parameter.
+    has_copy = truth.eager_limit * truth.copy_s_per_byte > 0.05 * start
+    exact = 1e-5 if has_copy else 5e-3
+    assert found.alpha_s.value == pytest.approx(start, rel=exact)
+    assert found.overhead_s.value == pytest.approx(truth.overhead_s, abs=exact * start)
+    assert found.rate.value == pytest.approx(truth.rate, rel=exact)
+    if has_copy:
+        assert found.copy_s_per_byte.value == pytest.approx(truth.copy_s_per_byte, rel=1e-3)
+        assert found.rendezvous_s.value == pytest.approx(truth.rendezvous_s, rel=1e-4)
+        assert np.abs(found.residuals[0].error).max() < 1e-6
+    assert np.abs(found.residuals[0].error).max() < 0.05
 
 
 @settings(max_examples=40, deadline=None)
