@@ -14,6 +14,8 @@ import typer
 from cli.streams import check_target, note, say_compiling, write_result
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from estimator.output.gates import Gate
     from vef import Trace
 
@@ -67,21 +69,69 @@ def estimate_command(
 ) -> None:
     """Latency of each collective on a network, and the steps to run G5 on."""
     from cli.main import FINDINGS, NOTHING
+    from estimator.output.gates import parse_gates
+
+    if format_ not in FORMATS:
+        raise UsageError(f"--format: found '{format_}'; expected one of {', '.join(FORMATS)}")
+    gates = parse_gates(fail_on or [])
+    check_target(output, [*traces, *([topo] if topo else [])])
+    document = estimated(
+        traces,
+        topo=topo,
+        model=model,
+        placement=placement,
+        ranks_per_node=ranks_per_node,
+        routing=routing,
+        seed=seed,
+        ecmp_seeds=ecmp_seeds,
+        collective=collective,
+        openmpi=openmpi,
+        compute_scale=compute_scale,
+        background=background,
+        set_=set_,
+        quiet=quiet,
+    )
+    write_result(_rendered(document, format_, output, top, steps, gates), output)
+    failed = [gate for gate in gates if gate.fails(document)]
+    for gate in failed:
+        note(f"failed: {gate.describe(document)}")
+    if failed:
+        raise typer.Exit(FINDINGS)
+    if strict and document["coverage"]["unsupported"]:
+        note("error: part of the input is not covered (--strict)")
+        raise typer.Exit(NOTHING)
+
+
+def estimated(
+    traces: list[str],
+    *,
+    topo: str | None,
+    model: str,
+    placement: str,
+    ranks_per_node: int,
+    routing: str | None,
+    seed: int | None,
+    ecmp_seeds: int,
+    collective: list[str] | None,
+    openmpi: str,
+    compute_scale: float,
+    background: list[str] | None,
+    set_: list[str] | None,
+    quiet: bool,
+) -> dict[str, Any]:
+    """The result document of an estimate; warnings go to stderr, and inputs without traffic end the command."""
+    from cli.main import NOTHING
     from estimator.background import parse_background
     from estimator.estimate import MODELS, Options, estimate
     from estimator.hash_spread import estimate_over_hashes
-    from estimator.output.gates import parse_gates
     from estimator.placement import smallest_fat_tree
     from estimator.topology import load_topology
     from vef import read_trace
 
-    if format_ not in FORMATS:
-        raise UsageError(f"--format: found '{format_}'; expected one of {', '.join(FORMATS)}")
     if model not in MODELS:
         raise UsageError(f"--model: found '{model}'; expected one of {', '.join(MODELS)}")
     if traces.count("-") > 1:
         raise UsageError("standard input (-) can be one trace only; give files for the others")
-    gates = parse_gates(fail_on or [])
     options = Options(
         model=model,
         placement=placement,
@@ -94,7 +144,6 @@ def estimate_command(
         parameters=_pairs(set_ or [], "--set", "NAME=VALUE, such as buffer_size_bytes=16MiB"),
         background=tuple(parse_background(text) for text in background or []),
     )
-    check_target(output, [*traces, *([topo] if topo else [])])
     fabric = load_topology(topo, routing=routing, seed=seed) if topo else None
     say_compiling(quiet)
     read = [read_trace(path) for path in traces]
@@ -115,15 +164,7 @@ def estimate_command(
         place = ":".join(str(part) for part in (warning["file"], warning["line"]) if part is not None)
         place += ": " if place else ""
         note(f"warning: {place}{warning['message']}", quiet)
-    write_result(_rendered(document, format_, output, top, steps, gates), output)
-    failed = [gate for gate in gates if gate.fails(document)]
-    for gate in failed:
-        note(f"failed: {gate.describe(document)}")
-    if failed:
-        raise typer.Exit(FINDINGS)
-    if strict and document["coverage"]["unsupported"]:
-        note("error: part of the input is not covered (--strict)")
-        raise typer.Exit(NOTHING)
+    return document
 
 
 def _document(result: Any) -> dict[str, Any]:
@@ -155,15 +196,20 @@ def _rendered(
         from estimator.output import render
 
         return render(document, format_, steps=steps, top=top, gates=gates)
-    from rich.console import Console
-
     from cli.table import show
+
+    return as_text(lambda console: show(console, document, top=top, steps=steps), output)
+
+
+def as_text(show: Callable[[Console], None], output: Path | None) -> str:
+    """What is shown on a console as wide and as colourful as the output is."""
+    from rich.console import Console
 
     to_terminal = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     buffer = io.StringIO()
     width = None if output is None and sys.stdout.isatty() else int(os.environ.get("COLUMNS") or 100)
     console = Console(file=buffer, force_terminal=to_terminal, no_color=not to_terminal, width=width)
-    show(console, document, top=top, steps=steps)
+    show(console)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 

@@ -37,9 +37,10 @@ def root(
 
 
 def _register() -> None:
-    from cli import calibrate, estimate, mix, schema, topo, validate
+    from cli import calibrate, compare, estimate, mix, schema, topo, validate
 
     app.command("estimate")(estimate.estimate_command)
+    app.command("compare")(compare.compare_command)
     app.command("validate")(validate.validate_command)
     app.command("mix")(mix.mix_command)
     app.command("topo")(topo.topo_command)
@@ -57,7 +58,8 @@ def is_foreseen(error: Exception) -> bool:
     names = {kind.__name__ for kind in type(error).__mro__}
     known = {
         "InvalidTrace", "ConfigError", "ParameterError", "CallError", "UnknownAlgorithm", "EstimateError",
-        "UnitError", "GateError", "CaptureError", "UsageError", "ScheduleError",
+        "UnitError", "GateError", "CaptureError", "UsageError", "ScheduleError", "ResultError",
+        "InputsDifferError",
     }  # fmt: skip
     return bool(names & known)
 

@@ -1,12 +1,21 @@
-"""`congest schema`: the JSON Schema of the result."""
+"""`congest schema`: the JSON Schemas of results."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+NAMES = ("estimate", "compare")
 
-def schema_command() -> None:
-    """Print the JSON Schema of `estimate --format json`."""
+
+def schema_command(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help=", ".join(NAMES) + ".")] = "estimate",
+) -> None:
+    """Print the JSON Schema of a command's `--format json`."""
+    from cli.estimate import UsageError
     from estimator.output.json_document import schema_text
 
-    typer.echo(schema_text())
+    if name not in NAMES:
+        raise UsageError(f"schema: found '{name}'; expected one of {', '.join(NAMES)}")
+    typer.echo(schema_text(name))

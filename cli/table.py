@@ -40,15 +40,16 @@ def show(console: Console, document: dict[str, Any], *, top: int, steps: bool) -
         leading = leading_steps(_point_to_point(document), min(top, 5), marked_only=False)
         _steps(console, leading, "Point-to-point steps, marked and most loaded first")
     _ports(console, document, min(top, 5))
-    _lines(console, "Assumed", assumptions(document))
-    _lines(console, "Limits and next steps", [*limits(document), *advice(document)])
+    lines_of(console, "Assumed", assumptions(document))
+    lines_of(console, "Limits and next steps", [*limits(document), *advice(document)])
 
 
 def _point_to_point(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [step for step in document["steps"] if step["collective"] is None]
 
 
-def _table(console: Console, title: str, columns: list[tuple[str, str]]) -> Table:
+def table_of(console: Console, title: str, columns: list[tuple[str, str]]) -> Table:
+    """An empty table under a title; columns are (head, left or right)."""
     from rich import box
     from rich.table import Table
 
@@ -75,7 +76,7 @@ def _collectives(console: Console, document: dict[str, Any], top: int) -> None:
     columns = [("collective", "left"), ("n", "right"), *([("ranks", "right")] if wide else []), ("bytes", "right")]
     columns += [("algorithm", "left"), ("latency", "right"), ("network", "right"), ("cong.", "right"), ("ρ", "right")]
     columns += [("worst port", "left")] if wide else []
-    table = _table(
+    table = table_of(
         console,
         "Collectives by network time in all (n alike in a row, the slowest shown)",
         [*columns, ("mark", "left")],
@@ -95,7 +96,7 @@ def _breakdowns(console: Console, document: dict[str, Any], top: int) -> None:
     if not groups:
         return
     columns = [("", "left"), *((f"{group.slowest['id']} {group.slowest['op']}", "right") for group in groups)]
-    table = _table(console, "Where their time goes", columns)
+    table = table_of(console, "Where their time goes", columns)
     for key, name in PARTS.items():
         table.add_row(name, *(format_time(group.slowest["breakdown"][key]) for group in groups))
     table.add_row("in all", *(format_time(group.slowest["latency_s"]) for group in groups), style="bold")
@@ -121,7 +122,7 @@ def _steps(console: Console, steps: list[dict[str, Any]], title: str) -> None:
         return
     columns = [("step", "left"), ("pattern", "left"), ("msgs", "right"), ("bytes", "right"), ("start", "right")]
     columns += [("latency", "right"), ("ρ", "right"), ("flows", "right"), ("mark", "left")]
-    table = _table(console, title, columns)
+    table = table_of(console, title, columns)
     for step in steps:
         name = str(step["id"]) if step["collective"] is None else f"{step['id']} {step['collective']}/{step['round']}"
         cells = [
@@ -137,7 +138,7 @@ def _ports(console: Console, document: dict[str, Any], top: int) -> None:
     if not ports:
         return
     columns = [("port", "left"), ("capacity", "right"), ("carried", "right"), ("in use", "right"), ("max ρ", "right")]
-    table = _table(console, "Worst ports", [*columns, ("queue", "right"), ("G5 steps", "right")])
+    table = table_of(console, "Worst ports", [*columns, ("queue", "right"), ("G5 steps", "right")])
     for port in ports:
         table.add_row(
             port["name"], format_rate(port["capacity"]), format_size(port["bytes"]), f"{port['utilisation']:.1%}",
@@ -146,7 +147,8 @@ def _ports(console: Console, document: dict[str, Any], top: int) -> None:
     console.print(table, highlight=False)
 
 
-def _lines(console: Console, title: str, lines: list[str]) -> None:
+def lines_of(console: Console, title: str, lines: list[str]) -> None:
+    """Lines under a title."""
     console.print()
     console.print(f"[bold]{title}[/bold]")
     for line in lines:

@@ -19,6 +19,6 @@ def render(document: dict[str, Any]) -> str:
     return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
-def schema_text() -> str:
-    """The JSON Schema (draft 2020-12) of a result."""
-    return files("estimator").joinpath("schemas/estimate.schema.json").read_text(encoding="utf-8")
+def schema_text(name: str = "estimate") -> str:
+    """The JSON Schema (draft 2020-12) of a command's result."""
+    return files("estimator").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")

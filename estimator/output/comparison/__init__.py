@@ -1,0 +1,21 @@
+"""Comparisons in the formats that machines and reviewers read; one module each, chosen by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMATS = ("json", "markdown", "github", "junit")
+
+
+def render(comparison: dict[str, Any], name: str, *, top: int = 10) -> str:
+    """Write a comparison in one of `FORMATS`; `top` is the number of rows of tables for people."""
+    from estimator.output import json_document
+    from estimator.output.comparison import github, junit, markdown
+
+    if name == "json":
+        return json_document.render(comparison)
+    if name == "markdown":
+        return markdown.render(comparison, top=top)
+    if name == "github":
+        return github.render(comparison)
+    return junit.render(comparison)
