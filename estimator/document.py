@@ -74,6 +74,7 @@ def inputs(result: Estimate) -> dict[str, Any]:
             "path": fabric.source or fabric.name,
             "kind": fabric.kind,
             "name": fabric.name,
+            "fingerprint": fabric.fingerprint,
             "hosts": fabric.host_count or len(result.workload.host_of),
             "switches": fabric.switch_count,
             "links": fabric.link_count,

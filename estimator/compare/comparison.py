@@ -192,6 +192,7 @@ def _marks(base: Document, new: Document, matching: Matching) -> tuple[list[Row]
     known = {(row["collective"], row["round"]): row for row in base["steps"] if row["collective"] is not None}
     ours = [row for row in base["steps"] if row["collective"] is None]
     theirs = [row for row in new["steps"] if row["collective"] is None]
+    ops = {row["id"]: row["op"] for row in new["collectives"]}
     alone = {id(theirs[j]): ours[i] for i, j in match_steps(ours, theirs)}
     found, unmarked = [], 0
     for row in new["steps"]:
@@ -202,17 +203,19 @@ def _marks(base: Document, new: Document, matching: Matching) -> tuple[list[Row]
         was_marked = before is not None and before["run_g5"]
         wrong = row.get("severity") == WRONG and (before is None or before.get("severity") != WRONG)
         if row["run_g5"] and (not was_marked or wrong):
-            found.append(_mark(row, before is not None, wrong))
+            found.append(_mark(row, ops.get(row["collective"]), before is not None, wrong))
         unmarked += was_marked and not row["run_g5"]
     return found, unmarked
 
 
-def _mark(row: Row, known: bool, wrong: bool) -> Row:
+def _mark(row: Row, op: str | None, known: bool, wrong: bool) -> Row:
     reasons = row.get("reasons")
     port = row.get("worst_port")
     return {
         "collective": row["collective"],
+        "op": op,
         "round": row["round"],
+        "bytes": row["bytes"],
         "start_s": row["start_s"],
         "in_base": known,
         "newly_likely_wrong": wrong,
@@ -292,10 +295,10 @@ def _of_rows(
                 found.append({"code": "edited", "message": text})
     ours, theirs = len(base["collectives"]), len(new["collectives"])
     if matching.vanished:
-        text = f"{len(matching.vanished)} of {ours} collectives of the base have no counterpart in the new result"
+        text = f"{len(matching.vanished)} of {ours} collectives of the base: no counterpart in the new result"
         found.append({"code": "vanished", "message": text})
     if matching.appeared:
-        text = f"{len(matching.appeared)} of {theirs} collectives of the new result have no counterpart in the base"
+        text = f"{len(matching.appeared)} of {theirs} collectives of the new result: no counterpart in the base"
         found.append({"code": "appeared", "message": text})
     moved = sum(row["matched_by"] == "sequence" for row in rows)
     if moved:

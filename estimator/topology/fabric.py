@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -182,6 +183,18 @@ class Fabric:
     def switch_count(self) -> int:
         """Switches and routers."""
         return len(self.node_names) - self.host_count
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of nodes, links, rates, latencies and fixed routes, hexadecimal: alike for networks that are alike."""
+        told = hashlib.sha256("\n".join(self.node_names).encode())
+        for column, kind in (
+            (self.port_from, "<i4"), (self.port_to, "<i4"), (self.rate, "<f8"), (self.packet_rate, "<f8"),
+            (self.latency, "<f8"),
+        ):  # fmt: skip
+            told.update(column.astype(kind).tobytes())
+        told.update(repr(sorted((self.explicit_routes or {}).items())).encode())
+        return told.hexdigest()
 
     @cached_property
     def port_level(self) -> NDArray[np.str_]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from estimator.compare import NOTHING, REGRESSION
 from estimator.compare.limits import in_words
-from estimator.output.words import mark
+from estimator.output.words import alike, mark
 from estimator.units import format_time
 
 NAMES = {"max_rho": "max ρ", "g5": "G5 steps", "g5_share": "G5 share of time"}
@@ -141,16 +141,19 @@ def marks(row: dict[str, Any]) -> str:
 
 
 def mark_lines(comparison: dict[str, Any], top: int) -> list[str]:
-    """Newly marked steps with their reasons, the likely wrong first."""
-    rows = sorted(comparison["newly_marked"], key=lambda row: row["severity"] != "likely wrong")
+    """Newly marked steps with their reasons, those alike as one, the likely wrong first."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in sorted(comparison["newly_marked"], key=lambda row: row["severity"] != "likely wrong"):
+        groups.setdefault((row["severity"], row["in_base"], row["op"], row["bytes"]), []).append(row)
     lines = []
-    for row in rows[:top]:
+    for rows in list(groups.values())[:top]:
+        row = rows[0]
         where = f" at {row['worst_port']}" if row["worst_port"] else ""
         why = "; ".join(row["reasons"][:MOST_REASONS]) or f"{mark(row['severity']) or 'G5'}{where}"
         lone = "" if row["in_base"] else ", not in the base"
-        lines.append(f"{step_name(row)} ({row['severity'] or 'marked'}{lone}): {why}")
-    if len(rows) > top:
-        lines.append(f"and {len(rows) - top} more")
+        lines.append(f"{step_name(row)}{alike(len(rows))}, {row['severity'] or 'marked'}{lone}: {why}")
+    if len(groups) > top:
+        lines.append(f"and {len(groups) - top} kinds more")
     return lines
 
 
@@ -163,10 +166,6 @@ def step_name(row: dict[str, Any]) -> str:
 
 def names_of(groups: Iterable[Group]) -> str:
     """Groups in a sentence."""
-    shown = [f"{group.row['id']} {group.row['op']}{_more(group.count)}" for group in groups]
+    shown = [f"{group.row['id']} {group.row['op']}{alike(group.count)}" for group in groups]
     tail = f" and {len(shown) - MOST_NAMES} kinds more" if len(shown) > MOST_NAMES else ""
     return ", ".join(shown[:MOST_NAMES]) + tail
-
-
-def _more(count: int) -> str:
-    return f" (and {count - 1} like it)" if count > 1 else ""
