@@ -48,15 +48,16 @@ def _compare(
     check_target(output, [*files, *topology, *([baseline] if baseline else [])])
     if baseline is None:
         _check_two(context, files, settings)
-        names = (files[0], files[1])
-        base, new = (library.read_result(name) for name in names)
+        names = files
+        base, new = (library.read_result(name) for name in files)
     else:
         if "-" in files and baseline == "-":
             raise UsageError("standard input (-) can be the baseline or a trace, not both")
         base = library.read_result(baseline)
         new = estimated(files, quiet=quiet, **settings)
-        names = (baseline, f"estimate of {', '.join(files)}")
-    comparison = library.compare(base, new, limits, base_path=names[0], new_path=names[1])
+        names = [baseline, f"estimate of {', '.join(files)}"]
+    told = ["<stdin>" if name == "-" else name for name in names]
+    comparison = library.compare(base, new, limits, base_path=told[0], new_path=told[1])
     library.require_same(comparison, aspects)
     for warning in comparison["warnings"]:
         note(f"warning: {warning['message']}", quiet)

@@ -14,6 +14,7 @@ from estimator.output.comparison.words import (
     lone_groups,
     mark_lines,
     marks,
+    outcome,
     row_name,
     signed_time,
     summary_lines,
@@ -66,9 +67,7 @@ def _collectives(console: Console, comparison: dict[str, Any], top: int) -> None
     columns += [("ρ", "right")] if wide else []
     columns += [("mark", "left"), ("", "left")]
     tail = f", and {len(groups) - top} kinds more" if len(groups) > top else ""
-    table = table_of(
-        console, f"Collectives that changed (n alike in a row, the greatest change shown){tail}", columns
-    )
+    table = table_of(console, f"Collectives that changed (n alike in a row){tail}", columns)
     for group in groups[:top]:
         row = group.row
         name = row_name(row) if wide else f"{row['id']} {row['op']}"
@@ -78,7 +77,7 @@ def _collectives(console: Console, comparison: dict[str, Any], top: int) -> None
         cells += [signed_time(row["change_s"])] if wide else []
         cells += [growth(row["relative"], row["change_s"]), *([f"{row['new_max_rho']:.2f}"] if wide else [])]
         style = EXCEEDED if row["exceeded"] else ROW_STYLES[row["verdict"]]
-        table.add_row(*cells, marks(row), "exceeded" if row["exceeded"] else row["verdict"], style=style)
+        table.add_row(*cells, marks(row), outcome(row), style=style)
     console.print(table, highlight=False)
 
 

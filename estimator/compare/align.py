@@ -9,7 +9,7 @@ Pairs = list[tuple[int, int]]
 
 # Elementary steps that a search for the longest common subsequence may take per entry, and at least; beyond, the
 # sequences differ so much that their order says little.
-STEPS_PER_ENTRY = 30
+STEPS_PER_ENTRY = 10
 FEWEST_STEPS = 200_000
 
 

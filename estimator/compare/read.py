@@ -37,10 +37,12 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def _is_amount(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value) and value >= 0
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+def _is_amount(value: Any) -> bool:
+    return math.isfinite(value) and value >= 0 if isinstance(value, float) else _is_count(value)
 
 
 def _is_amount_or_none(value: Any) -> bool:
@@ -54,6 +56,7 @@ def _is_text_or_none(value: Any) -> bool:
 EXPECTED: dict[Check, str] = {
     _is_text: "text without control characters",
     _is_flag: "true or false",
+    _is_count: "a whole number, not negative",
     _is_amount: "a finite number, not negative",
     _is_amount_or_none: "a finite number, not negative, or null",
     _is_text_or_none: "text without control characters, or null",
@@ -63,9 +66,9 @@ SUMMARY: dict[str, Check] = {
     "makespan_s": _is_amount,
     "communication_s": _is_amount,
     "slowdown": _is_amount_or_none,
-    "collectives": _is_amount,
-    "steps": _is_amount,
-    "g5_steps": _is_amount,
+    "collectives": _is_count,
+    "steps": _is_count,
+    "g5_steps": _is_count,
     "g5_share_of_time": _is_amount,
     "max_rho": _is_amount,
 }
@@ -73,7 +76,7 @@ COLLECTIVE: dict[str, Check] = {
     "id": _is_text,
     "op": _is_text,
     "communicator": _is_text,
-    "ranks": _is_amount,
+    "ranks": _is_count,
     "root": _is_amount_or_none,
     "bytes": _is_amount,
     "algorithm": _is_text,
@@ -85,12 +88,13 @@ COLLECTIVE: dict[str, Check] = {
 }
 STEP: dict[str, Check] = {
     "collective": _is_text_or_none,
-    "round": _is_amount,
-    "messages": _is_amount,
+    "round": _is_count,
+    "messages": _is_count,
     "bytes": _is_amount,
     "start_s": _is_amount,
     "run_g5": _is_flag,
 }
+TOOL: dict[str, Check] = {"name": _is_text, "version": _is_text}
 TRACE: dict[str, Check] = {"path": lambda value: isinstance(value, str), "sha256": _is_text}
 
 
@@ -164,6 +168,8 @@ def check_result(document: Any, path: str) -> None:
     if not isinstance(document, dict):
         raise ResultError(path, "", _quoted(document), "an object, the JSON result of congest estimate")
     _check_version(document, path)
+    if "tool" in document:
+        _check_row(document["tool"], TOOL, path, "tool")
     for name, kind in (("inputs", dict), ("summary", dict), ("collectives", list), ("steps", list)):
         if name not in document:
             raise ResultError(path, "", f"no field '{name}'", "a JSON result of congest estimate")

@@ -13,6 +13,7 @@ from estimator.output.comparison.words import (
     mark_lines,
     marks,
     names_of,
+    outcome,
     row_name,
     signed_time,
     summary_lines,
@@ -39,7 +40,7 @@ def render(comparison: dict[str, Any], *, top: int = 10) -> str:
         cells = [
             row_name(row), str(group.count), format_size(row["bytes"]), format_time(row["base_latency_s"]),
             format_time(row["new_latency_s"]), signed_time(row["change_s"]), growth(row["relative"], row["change_s"]),
-            f"{row['new_max_rho']:.2f}", marks(row), "exceeded" if row["exceeded"] else row["verdict"],
+            f"{row['new_max_rho']:.2f}", marks(row), outcome(row),
         ]  # fmt: skip
         lines.append(_row(cells))
     if len(groups) > top:

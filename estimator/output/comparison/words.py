@@ -54,8 +54,7 @@ def summary_lines(comparison: dict[str, Any]) -> list[str]:
     if counts["newly_marked"] or counts["no_longer_marked"]:
         wrong = f" ({counts['likely_wrong']} of them likely wrong)" if counts["likely_wrong"] else ""
         lines.append(
-            f"{counts['newly_marked']} steps are newly marked “run G5”{wrong}, "
-            f"{counts['no_longer_marked']} no longer."
+            f"Steps newly marked “run G5”: {counts['newly_marked']}{wrong}; no longer: {counts['no_longer_marked']}."
         )
     return lines
 
@@ -100,7 +99,12 @@ def total_cells(row: dict[str, Any]) -> list[str]:
     """Quantity, base, new, change."""
     name = row["quantity"]
     shown = [in_words(name, row["base"]), in_words(name, row["new"])]
-    return [quantity_name(name), *shown, growth(row["relative"], row["change"]), row["verdict"] or "–"]
+    return [quantity_name(name), *shown, growth(row["relative"], row["change"]), outcome(row)]
+
+
+def outcome(row: dict[str, Any]) -> str:
+    """What became of a total or a collective."""
+    return "exceeded" if row["exceeded"] else row["verdict"] or "–"
 
 
 def changed_groups(comparison: dict[str, Any]) -> list[Group]:
