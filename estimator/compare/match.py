@@ -43,7 +43,7 @@ def match_collectives(base: list[Row], new: list[Row]) -> Matching:
 
     Calls that are the same come first, then similar ones, either by id or by sequence: by whichever finds more of
     them, then by whichever keeps them in their order in time, then by id. Of those left, rows of the same id and
-    operation belong together where most ids have stayed.
+    operation belong together where most ids have stayed and most of those left find a partner so; fewer are chance.
     """
     pairs: Pairs = []
     left, right = list(range(len(base))), list(range(len(new)))
@@ -51,8 +51,9 @@ def match_collectives(base: list[Row], new: list[Row]) -> Matching:
         pairs += _better(base, new, left, right, key)
         left, right = _rest(left, right, pairs)
     stayed = sum(base[i]["id"] == new[j]["id"] for i, j in pairs)
-    if 2 * stayed >= len(pairs):
-        pairs += _by_id(base, new, left, right, lambda row: row["op"])
+    alike = _by_id(base, new, left, right, lambda row: row["op"])
+    if 2 * stayed >= len(pairs) and 2 * len(alike) >= max(len(left), len(right)):
+        pairs += alike
         left, right = _rest(left, right, pairs)
     return Matching(sorted(pairs, key=lambda pair: pair[1]), left, right)
 
