@@ -40,7 +40,10 @@ def compare(*arguments: str | Path, stdin: bytes | None = None) -> Outcome:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_format_does_not_change_the_code(baseline: Path, tmp_path: Path, name: str) -> None:
-    slower, faster = changed(baseline, tmp_path / "slower.json", 1.2), changed(baseline, tmp_path / "faster.json", 0.8)
+    slower, faster = (
+        changed(baseline, tmp_path / "slower.json", 1.2),
+        changed(baseline, tmp_path / "faster.json", 0.8),
+    )
     same = compare(baseline, baseline, "--format", name)
     assert (same.code, same.err) == (0, "")
     worse = compare(baseline, slower, "--format", name)
@@ -58,7 +61,9 @@ def test_every_format_says_what_got_slower(baseline: Path, tmp_path: Path) -> No
     assert {round(row["relative"], 9) for row in document["collectives"]} == {0.2}
     suite = ElementTree.fromstring(compare(baseline, slower, "--format", "junit").out.encode())
     assert suite.attrib["failures"] == "98"  # the limit and 97 collectives
-    assert "::error title=congest compare --fail-on::latency>5%25" in compare(baseline, slower, "--format", "github").out
+    assert (
+        "::error title=congest compare --fail-on::latency>5%25" in compare(baseline, slower, "--format", "github").out
+    )
     assert "+20.0 %" in compare(baseline, slower, "--format", "markdown").out
     assert "+20.0 %" in compare(baseline, slower).out
 

@@ -30,9 +30,7 @@ def step(collective_: str | None, round_: int = 0, *, run_g5: bool = False, **ch
     return row | changes
 
 
-def result(
-    collectives: Sequence[Document] = (), steps: Sequence[Document] | None = None, **summary: Any
-) -> Document:
+def result(collectives: Sequence[Document] = (), steps: Sequence[Document] | None = None, **summary: Any) -> Document:
     """A whole result; totals can be given by name."""
     rows = copy.deepcopy(list(collectives))
     if steps is None:

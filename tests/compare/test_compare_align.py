@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def longest_common(left: list[int], right: list[int]) -> int:
 def test_a_longest_common_subsequence_is_found(left: list[int], right: list[int]) -> None:
     pairs = align(left, right)
     assert all(left[i] == right[j] for i, j in pairs)
-    assert all(a < c and b < d for (a, b), (c, d) in zip(pairs, pairs[1:], strict=False))
+    assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
     assert len(pairs) == longest_common(left, right)
 
 

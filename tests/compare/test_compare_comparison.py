@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.compare import InputsDifferError, parse_aspects, require_same
-from estimator.output.comparison import FORMATS, render
+from estimator.output.comparison import render
 
 SCHEMA = json.loads(files("estimator").joinpath("schemas/compare.schema.json").read_text(encoding="utf-8"))
 
@@ -90,7 +90,11 @@ def test_growth_and_shrinking_are_told_in_numbers() -> None:
     base = result([collective("G0", 1e-3), collective("G1", 2e-3, op="reduce")])
     new = result([collective("G0", 1.5e-3), collective("G1", 1e-3, op="reduce")])
     first, second = compared(base, new)["collectives"]
-    assert (first["change_s"], first["relative"], first["verdict"]) == (pytest.approx(5e-4), pytest.approx(0.5), "worse")
+    assert (first["change_s"], first["relative"], first["verdict"]) == (
+        pytest.approx(5e-4),
+        pytest.approx(0.5),
+        "worse",
+    )
     assert (second["change_s"], second["relative"], second["verdict"]) == (-1e-3, -0.5, "better")
     assert first["exceeded"] == ["latency>5%,abs>1us"]
 
