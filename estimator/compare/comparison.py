@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -118,7 +119,8 @@ def _change(base: float | None, new: float | None) -> tuple[float | None, float 
     """Growth, and its share of the base; None where there is none."""
     if base is None or new is None:
         return None, None
-    return new - base, (new - base) / base if base > 1e-300 else None
+    share = (new - base) / base if base > 0 else math.inf
+    return new - base, share if math.isfinite(share) else None
 
 
 def _total(name: str, base: Row, new: Row, limits: Sequence[Limit]) -> Row:
@@ -140,7 +142,8 @@ def _network_s(row: Row) -> float | None:
     """Latency without the time that the last chain of messages waited for a late member, where that is told."""
     parts = row.get("breakdown")
     waited = parts.get("straggler_s") if isinstance(parts, dict) else None
-    return max(row["latency_s"] - waited, 0.0) if isinstance(waited, int | float) else None
+    known = isinstance(waited, int | float) and math.isfinite(waited)
+    return max(row["latency_s"] - waited, 0.0) if known else None
 
 
 def _pair(base: Row, new: Row, limits: Sequence[Limit]) -> Row:

@@ -74,6 +74,7 @@ SUMMARY: dict[str, Check] = {
 }
 COLLECTIVE: dict[str, Check] = {
     "id": _is_text,
+    "trace": _is_count,
     "op": _is_text,
     "communicator": _is_text,
     "ranks": _is_count,
@@ -88,12 +89,15 @@ COLLECTIVE: dict[str, Check] = {
 }
 STEP: dict[str, Check] = {
     "collective": _is_text_or_none,
+    "trace": _is_count,
     "round": _is_count,
     "messages": _is_count,
     "bytes": _is_amount,
     "start_s": _is_amount,
     "run_g5": _is_flag,
 }
+# What the documented form of a result does not promise.
+OPTIONAL = ("trace",)
 TOOL: dict[str, Check] = {"name": _is_text, "version": _is_text}
 TRACE: dict[str, Check] = {"path": lambda value: isinstance(value, str), "sha256": _is_text}
 
@@ -182,6 +186,7 @@ def check_result(document: Any, path: str) -> None:
         raise ResultError(path, "inputs.traces", _quoted(traces), "a list of at least one trace")
     for index, row in enumerate(traces):
         _check_row(row, TRACE, path, f"inputs.traces[{index}]")
+    _check_finite(inputs, path, "inputs")
     if not isinstance(inputs.get("topology"), dict):
         raise ResultError(path, "inputs.topology", _quoted(inputs.get("topology")), "an object")
     _check_row(document["summary"], SUMMARY, path, "summary")
@@ -211,10 +216,21 @@ def _check_row(row: Any, fields: Mapping[str, Check], path: str, where: str) -> 
     if not isinstance(row, dict):
         raise ResultError(path, where, _quoted(row), "an object")
     for name, check in fields.items():
+        if name in OPTIONAL and name not in row:
+            continue
         if name not in row:
             raise ResultError(path, where, f"no field '{name}'", "a JSON result of congest estimate")
         if not check(row[name]):
             raise ResultError(path, f"{where}.{name}", _quoted(row[name]), EXPECTED.get(check, "text"))
+
+
+def _check_finite(value: Any, path: str, where: str) -> None:
+    """Refuse numbers that are too large for a float, such as 1e999, anywhere inside."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ResultError(path, where, str(value), "a finite number")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, entry in inner:
+        _check_finite(entry, path, f"{where}.{name}")
 
 
 def _quoted(value: Any) -> str:

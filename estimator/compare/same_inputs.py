@@ -119,8 +119,12 @@ def _capacities(result: dict[str, Any]) -> dict[str, float]:
     return {
         row["name"]: row["capacity"]
         for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, dict) and isinstance(row.get("name"), str) and isinstance(row.get("capacity"), int | float)
+        if isinstance(row, dict) and isinstance(row.get("name"), str) and _is_rate(row.get("capacity"))
     }
+
+
+def _is_rate(value: Any) -> bool:
+    return isinstance(value, int | float) and -1e300 < value < 1e300
 
 
 def _message(aspect: str, field: str, base: Any, new: Any) -> str:

@@ -65,7 +65,7 @@ def test_worse_one_way_is_better_the_other(one: dict, factors: list[float]) -> N
     assert (there["worse"], there["better"]) == (changed.count(2.0), changed.count(0.5))
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(documents(), documents())
 def test_every_format_of_every_comparison_is_well_formed(one: dict, other: dict) -> None:
     found = compared(one, other, "latency>5%", "g5>0", "slowdown>1%")

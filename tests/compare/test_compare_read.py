@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.compare import ResultError, check_result, read_result
+from estimator.output.comparison import FORMATS, render
 
-GOOD = result([collective("G0"), collective("G1")], [step("G0"), step("G1"), step(None)])
+ROWS = [collective(name, trace=0, breakdown={"straggler_s": 1e-4}) for name in ("G0", "G1")]
+GOOD = result(ROWS, [step("G0", trace=0, run_g5=True), step("G1", trace=0), step(None, trace=0)])
+GOOD["ports"] = [{"name": "h0→leaf0", "capacity": 1e9}]
 
 
 def refused(tmp_path: Path, data: bytes) -> str:
@@ -99,7 +102,7 @@ def places(value: object, path: tuple = ()) -> list[tuple]:
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.just(10**400) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
     max_leaves=4,
 )
@@ -122,4 +125,5 @@ def test_whatever_a_field_holds_it_is_refused_or_compared(place: tuple, value: o
     except ResultError:
         return
     for pair in ((GOOD, document), (document, GOOD)):
-        json.dumps(compared(*pair), allow_nan=False)
+        found = compared(*pair)
+        assert all(render(found, name) for name in FORMATS)
