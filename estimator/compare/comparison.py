@@ -296,6 +296,11 @@ def _of_rows(
             if counted != listed:
                 text = f"{path}: the summary counts {counted} {name}, but {listed} are listed: the file was edited"
                 found.append({"code": "edited", "message": text})
+        coverage = result.get("coverage")
+        left_out = coverage.get("unsupported") if isinstance(coverage, dict) else None
+        if isinstance(left_out, list) and left_out:
+            text = f"{path}: {len(left_out)} kinds of records are not covered by the estimate"
+            found.append({"code": "not-covered", "message": text})
     ours, theirs = len(base["collectives"]), len(new["collectives"])
     if matching.vanished:
         text = f"{len(matching.vanished)} of {ours} collectives of the base: no counterpart in the new result"

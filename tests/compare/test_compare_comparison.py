@@ -239,6 +239,14 @@ def test_aspects_that_do_not_exist_are_refused() -> None:
         parse_aspects(["topologie"])
 
 
+def test_records_that_are_not_covered_are_said() -> None:
+    base, new = result([collective("G0")]), result([collective("G0")])
+    new["coverage"] = {"unsupported": [{"what": "one-sided", "count": 3, "lines": [7], "bytes": 24}]}
+    assert [row["code"] for row in compared(base, new)["warnings"]] == ["not-covered"]
+    base["coverage"] = {"unsupported": []}
+    assert compared(base, base)["warnings"] == []
+
+
 def test_a_result_that_was_edited_is_noticed() -> None:
     base = result([collective("G0"), collective("G1")])
     found = compared(base, base | {"collectives": base["collectives"][:1]})

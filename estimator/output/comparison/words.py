@@ -60,8 +60,10 @@ def summary_lines(comparison: dict[str, Any]) -> list[str]:
 
 
 def limit_lines(comparison: dict[str, Any]) -> list[str]:
-    """Every limit and what became of it, and where limits come from."""
+    """Every limit and what became of it, where limits come from, and how to accept what is beyond them."""
     lines = [f"{limit_state(row)}: {row['limit']}: {row['message']}" for row in comparison["limits"]]
+    if comparison["comparison"]["verdict"] == REGRESSION:
+        lines.append("If this is wanted, make the new result the baseline (estimate --format json -o FILE).")
     if any(row["default"] for row in comparison["limits"]):
         lines.append("These are the default limits; --fail-on EXPR sets others.")
     return lines
