@@ -37,9 +37,10 @@ def root(
 
 
 def _register() -> None:
-    from cli import calibrate, compare, estimate, mix, schema, topo, validate
+    from cli import calibrate, compare, estimate, mix, schema, summary, topo, validate
 
     app.command("estimate")(estimate.estimate_command)
+    app.command("summary")(summary.summary_command)
     app.command("compare")(compare.compare_command)
     app.command("validate")(validate.validate_command)
     app.command("mix")(mix.mix_command)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-NAMES = ("estimate", "compare")
+NAMES = ("estimate", "summary", "compare")
 
 
 def schema_command(
@@ -15,7 +15,8 @@ def schema_command(
     """Print the JSON Schema of a command's `--format json`."""
     from cli.estimate import UsageError
     from estimator.output.json_document import schema_text
+    from vef.summary.document import schema_text as summary_schema
 
     if name not in NAMES:
         raise UsageError(f"schema: found '{name}'; expected one of {', '.join(NAMES)}")
-    typer.echo(schema_text(name))
+    typer.echo(summary_schema() if name == "summary" else schema_text(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,12 +46,18 @@ def write_result(text: str, path: Path | None) -> None:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
         return
+    write_parts([text.encode("utf-8")], path)
+
+
+def write_parts(parts: Iterable[bytes], path: Path) -> None:
+    """Write a file piece by piece that is there whole or not at all."""
     if path.exists() and not path.is_file():
         # A device or a pipe is written to; only a regular file can be replaced.
-        path.write_text(text, encoding="utf-8")
+        with path.open("wb") as device:
+            device.writelines(parts)
         return
-    with whole_file(path) as name:
-        Path(name).write_text(text, encoding="utf-8")
+    with whole_file(path) as name, open(name, "wb") as file:
+        file.writelines(parts)
 
 
 def write_vef(trace: Trace, path: Path | None) -> None:

@@ -72,6 +72,20 @@ def play(trace: Trace, compute_scale: float = 1.0) -> ReplayState:
     return ReplayState(played, start, release, entered, position, blocked_on, leave)
 
 
+def play_through(trace: Trace, compute_scale: float = 1.0) -> ReplayState:
+    """Replay to the end; raises as `ideal_replay` does."""
+    total = float(trace.time.sum(dtype=np.float64))
+    if not (compute_scale >= 0 and total * max(compute_scale, 1.0) < TICK_LIMIT):
+        expected = "expected 0 or more, and times below 2**63 ticks in all"
+        raise ValueError(f"compute_scale {compute_scale}: {expected}")
+    state = play(trace, compute_scale)
+    if state.played < len(trace):
+        from vef.cycles import describe_stuck
+
+        raise InvalidTrace(trace.path, describe_stuck(trace, state))
+    return state
+
+
 def ideal_replay(trace: Trace, compute_scale: float = 1.0) -> IdealReplay:
     """Replay a trace on an ideal network, exactly, in whole ticks.
 
@@ -94,15 +108,7 @@ def ideal_replay(trace: Trace, compute_scale: float = 1.0) -> IdealReplay:
     ValueError
         When `compute_scale` is negative or takes the times beyond 63 bits.
     """
-    total = float(trace.time.sum(dtype=np.float64))
-    if not (compute_scale >= 0 and total * max(compute_scale, 1.0) < TICK_LIMIT):
-        expected = "expected 0 or more, and times below 2**63 ticks in all"
-        raise ValueError(f"compute_scale {compute_scale}: {expected}")
-    state = play(trace, compute_scale)
-    if state.played < len(trace):
-        from vef.cycles import describe_stuck
-
-        raise InvalidTrace(trace.path, describe_stuck(trace, state))
+    state = play_through(trace, compute_scale)
     times = trace.time if compute_scale == 1.0 else np.rint(trace.time * compute_scale).astype(np.int64)
     before = np.concatenate(([0], np.cumsum(times[trace.task_rows])))
     makespan = int(state.leave.max(initial=0))
