@@ -38,7 +38,7 @@ def summary_command(
     """Messages, sizes, collectives, balance and critical path of a trace, without a network."""
     from cli.estimate import UsageError
     from estimator.formulas import ModelParameters
-    from estimator.units import parse_size
+    from estimator.units import UnitError, parse_size
     from vef import read_trace
     from vef.summary import document, summarise
 
@@ -50,7 +50,10 @@ def summary_command(
         raise UsageError(f"--matrix and --output: found '{matrix}' for both; expected two files")
     limit = ModelParameters().eager_limit_bytes
     if eager_limit is not None:
-        limit = 0 if eager_limit.strip() in ("0", "0B") else parse_size(eager_limit)
+        try:
+            limit = 0 if eager_limit.strip() in ("0", "0B") else parse_size(eager_limit)
+        except UnitError as error:
+            raise UsageError(f"--eager-limit: {error}") from error
     check_target(output, [trace])
     if matrix is not None:
         check_target(matrix, [trace])
@@ -91,7 +94,7 @@ def _rendered(document: dict[str, Any], format_: str, output: Path | None, top: 
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=to_terminal, no_color=not to_terminal, width=width)
     show(console, document, top)
-    return "\n".join(_compact(buffer.getvalue().splitlines())) + "\n"
+    return "\n".join(_compact(buffer.getvalue().splitlines())).rstrip("\n") + "\n"
 
 
 def _compact(lines: Iterable[str]) -> Iterator[str]:

@@ -50,7 +50,7 @@ def show(console: Console, document: Document, top: int) -> None:
     wide = console.width >= WIDE
     if document["sizes"]:
         console.print()
-        blocks = [_table(sizes_section(document), wide), "\n".join(heat_lines(document))]
+        blocks: list[Table | str] = [_table(sizes_section(document), wide), "\n".join(heat_lines(document))]
         blocks += [_table(_pairs(document, HEAT_ROWS), wide)] if wide else []
         if console.width >= SIDE_BY_SIDE:
             grid = Grid.grid(padding=(0, 3, 0, 0))
@@ -131,7 +131,7 @@ def sizes_section(document: Document) -> Section:
         Column("", lambda row: _bar(row, most), right=False),
     )
     limit = format_size(document["messages"]["eager_limit_bytes"])
-    return Section(f"Messages by size (█ eager, ▒ above {limit})", columns, rows)
+    return Section(f"Messages (█ eager, ▒ above {limit})", columns, rows)
 
 
 def _size_class(row: Document) -> str:
@@ -199,7 +199,8 @@ def _communicators(document: Document, top: int) -> Section:
     )
     leading = sorted(rows, key=lambda row: (-row["collectives"], -row["sent_bytes"]))
     # One communicator of all tasks is what the headline says already.
-    return Section(_titled("Communicators by collectives", rows, top), columns, leading[:top] if len(rows) > 1 else [])
+    shown = leading[:top] if len(rows) > 1 else []
+    return Section(_titled("Communicators by collectives", rows, top), columns, shown)
 
 
 def _shortened(text: str, most: int = 30) -> str:
@@ -244,7 +245,8 @@ def _tasks(document: Document, top: int) -> Section:
             f"efficiency {balance['dependency_efficiency']:.1%}."
         )
     if balance["bytes_sent_max_over_mean"] is not None:
-        below.append(f"Of bytes in messages, the largest sender sends {balance['bytes_sent_max_over_mean']:.3g} times the mean.")
+        most = balance["bytes_sent_max_over_mean"]
+        below.append(f"Of bytes in messages, the largest sender sends {most:.3g} times the mean.")
     return Section(_titled("Tasks by compute time", rows, top), columns, leading[:top], below)
 
 
@@ -265,7 +267,7 @@ def _path(document: Document, top: int) -> list[Section]:
         Column("share", lambda row: _percent(row["share"])),
         Column("stretches", lambda row: f"{row['stretches']:,}"),
         Column("records", lambda row: f"{row['records']:,}"),
-        Column("by message", lambda row: f"{row['messages']:,}"),
+        Column("left by message", lambda row: f"{row['messages']:,}"),
         Column("by collective", lambda row: f"{row['collectives']:,}"),
     )
     stretch_columns = (
@@ -281,7 +283,7 @@ def _path(document: Document, top: int) -> list[Section]:
     title = "Its longest stretches" + (f" ({top} of {path['stretches']:,})" if path["stretches"] > top else "")
     return [
         Section(
-            _titled("Critical path, tasks by compute time on it; left by …", document["path_tasks"], top),
+            _titled("Critical path: tasks by compute time on it", document["path_tasks"], top),
             task_columns,
             document["path_tasks"][:top],
             lines,

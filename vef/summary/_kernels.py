@@ -102,7 +102,7 @@ def fill_pairs(kind, peer, values, task_ptr, task_rows, pair_ptr, destination, m
 
 
 @kernel
-def collective_sizes(op, root, ptr, rows, send_bytes, recv_bytes, values, size, sums):
+def collective_sizes(op, ptr, rows, send_bytes, recv_bytes, values, size, sums):
     """Fill the size of each collective (see `vef.summary.collectives`) and the sum of its members' `values`."""
     for index in range(op.shape[0]):
         operation = op[index]
@@ -176,8 +176,8 @@ def releasing(index, op, root, ptr, rows, start, release):
 
 @kernel
 def walk_back(
-    row, kind, task, dep, time, dep_row, collective, task_ptr, task_rows, start, op, root, ptr, rows, release, entered,
-    way, first, last, begin, records,
+    row, kind, task, dep, time, dep_row, collective, task_ptr, task_rows,
+    start, op, root, ptr, rows, release, entered, way, first, last, begin, records,
 ):  # fmt: skip
     """Follow what each record had to wait for, from `row` back to time 0.
 

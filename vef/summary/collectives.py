@@ -64,7 +64,9 @@ def collective_groups(trace: Trace, state: ReplayState) -> list[CollectiveGroup]
 
     def sums(values: NDArray[np.int64]) -> NDArray[np.int64]:
         found = np.empty(total, np.int64)
-        _kernels.collective_sizes(*layout, trace.send_bytes, trace.recv_bytes, values, size, found)
+        _kernels.collective_sizes(
+            grouped.op, grouped.ptr, grouped.rows, trace.send_bytes, trace.recv_bytes, values, size, found
+        )
         return found
 
     sent = exact_sums(sums, trace.send_bytes)

@@ -315,8 +315,8 @@ def path_tasks(summary: Summary) -> list[dict[str, Any]]:
     stretches = np.bincount(path.task, minlength=trace.tasks).tolist()
     records_of = add_up(path.task, path.records, trace.tasks).tolist()
     # What the path leaves a task by is what it enters the next stretch by.
-    left_by = np.append(path.way[1:], 0)
-    leaving = {way: np.bincount(path.task[left_by == WAYS.index(way)], minlength=trace.tasks).tolist() for way in WAYS}
+    left_by = np.append(path.way[1:], 0)[: len(path)]
+    leaving = [np.bincount(path.task[left_by == way], minlength=trace.tasks).tolist() for way in range(len(WAYS))]
     found = [
         {
             "task": task,
@@ -324,8 +324,8 @@ def path_tasks(summary: Summary) -> list[dict[str, Any]]:
             "share": _share(ticks[task], summary.makespan_ticks),
             "stretches": stretches[task],
             "records": records_of[task],
-            "messages": leaving["message"][task],
-            "collectives": leaving["collective"][task],
+            "messages": leaving[WAYS.index("message")][task],
+            "collectives": leaving[WAYS.index("collective")][task],
         }
         for task in range(trace.tasks)
         if stretches[task]

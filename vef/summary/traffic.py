@@ -84,11 +84,12 @@ def message_sizes(trace: Trace, eager_limit_bytes: int) -> Sizes:
     from vef.summary import _kernels
 
     counts, low, high = (np.zeros((2, 65), np.int64) for _ in range(3))
+    limit = min(eager_limit_bytes, 2**63 - 1)
     to_self, never, again = _kernels.message_sizes(
-        trace.kind, trace.task, trace.peer, trace.send_bytes, trace.dep, trace.dep_row, min(eager_limit_bytes, 2**63 - 1),
+        trace.kind, trace.task, trace.peer, trace.send_bytes, trace.dep, trace.dep_row, limit,
         counts, low, high, np.zeros(len(trace), np.uint8),
     )  # fmt: skip
-    used = counts.any(axis=0).nonzero()[0]
+    used = np.flatnonzero(counts.sum(axis=0))
     columns = range(int(used[0]), int(used[-1]) + 1) if len(used) else range(0)
     size_bytes = [[(int(high[line, i]) << 32) + int(low[line, i]) for i in columns] for line in (0, 1)]
     return Sizes(
