@@ -60,10 +60,7 @@ def show(console: Console, document: Document, top: int) -> None:
             console.print(*blocks, sep="\n", highlight=False)
     for section in sections(document, top):
         console.print()
-        if section.rows:
-            console.print(_table(section, wide), highlight=False)
-        else:
-            console.print(f"[bold]{section.title}[/bold]", highlight=False)
+        console.print(_table(section, wide), highlight=False)
         for line in section.below:
             console.print(line, highlight=False, markup=False)
 
@@ -112,12 +109,14 @@ def headline(document: Document) -> list[str]:
         return [*lines, "There is no record, so there is nothing to replay."]
     text = f"On an ideal network (no latency, no limit of bandwidth) it takes {format_time(ideal['makespan_s'])}"
     if ideal["makespan_s"]:
-        text += (
-            f"; a task computes {balance['compute_share']:.1%} of that on average. Generated: "
-            f"{format_rate(ideal['message_bytes_per_s'])} in messages, "
-            f"{format_rate(ideal['collective_bytes_per_s'])} in collectives"
-        )
-    return [*lines, text + "."]
+        text += f"; a task computes {balance['compute_share']:.1%} of that on average"
+    lines.append(text + ".")
+    generated = [
+        f"{format_rate(ideal[key])} in {what}"
+        for key, what in (("message_bytes_per_s", "messages"), ("collective_bytes_per_s", "collectives"))
+        if ideal[key]
+    ]
+    return [*lines, "Generated in that time: " + ", ".join(generated) + "."] if generated else lines
 
 
 def sizes_section(document: Document) -> Section:
@@ -152,7 +151,7 @@ def heat_lines(document: Document) -> list[str]:
     last = document["trace"]["tasks"] - 1
     width = len(str((len(size_bytes) - 1) * block))
     unit = "a task" if block == 1 else f"{block} tasks"
-    lines = [f"[bold]Bytes from {unit} (row) to {unit}[/bold]", ""]
+    lines = [f"[bold]Bytes from {unit} (row) to {unit}[/bold]"]
     for number, row in enumerate(size_bytes):
         lines.append(f"{number * block:>{width}} " + "".join(SHADES[_shade(value, most)] for value in row))
     lines.append(" " * (width + 1) + f"0 to {last}; ██ above 3/4 of {format_size(most)}")
@@ -223,17 +222,22 @@ def _pairs(document: Document, top: int) -> Section:
 
 def _tasks(document: Document, top: int) -> Section:
     rows, balance = document["tasks"], document["balance"]
-    columns = (
+    columns: tuple[Column, ...] = (
         Column("task", lambda row: str(row["task"])),
         Column("computes", lambda row: format_time(row["compute_s"])),
-        Column("waits", lambda row: format_time(row["wait_s"])),
         Column("share", lambda row: _percent(row["compute_share"])),
-        Column("sends", lambda row: format_size(row["bytes_sent"])),
-        Column("messages", lambda row: f"{row['messages_sent']:,}"),
-        Column("to tasks", lambda row: f"{row['destinations']:,}"),
-        Column("receives", lambda row: format_size(row["bytes_received"])),
-        Column("from tasks", lambda row: f"{row['sources']:,}", wide=True),
-        Column("collectives", lambda row: f"{row['collectives']:,}", wide=True),
+        Column("waits", lambda row: format_time(row["wait_s"])),
+    )
+    if document["messages"]["messages"]:
+        columns += (
+            Column("sends", lambda row: format_size(row["bytes_sent"])),
+            Column("messages", lambda row: f"{row['messages_sent']:,}"),
+            Column("to tasks", lambda row: f"{row['destinations']:,}"),
+            Column("receives", lambda row: format_size(row["bytes_received"])),
+            Column("from tasks", lambda row: f"{row['sources']:,}", wide=True),
+        )
+    columns += (
+        Column("collectives", lambda row: f"{row['collectives']:,}", wide=bool(document["messages"]["messages"])),
         Column("ends at", lambda row: format_time(row["finish_s"]), wide=True),
     )
     leading = sorted(rows, key=lambda row: -row["compute_s"])
@@ -255,12 +259,13 @@ def _path(document: Document, top: int) -> list[Section]:
     if not path["records"]:
         return []
     by_op = ", ".join(f"{count:,} {op}" for op, count in path["collectives_by_op"].items())
-    lines = [
-        f"{format_time(path['compute_s'])} of compute in {_count(path['tasks'], 'task')}, "
-        f"{_count(path['records'], 'record')} in {_count(path['stretches'], 'stretch', 'stretches')}; it goes on to "
-        f"another task by {_count(path['messages'], 'message')} ({format_size(path['message_bytes'])}) and "
-        f"{_count(path['collectives'], 'collective')}" + (f" ({by_op})." if by_op else ".")
-    ]
+    line = f"{format_time(path['compute_s'])} of compute in {_count(path['tasks'], 'task')}, "
+    line += f"{_count(path['records'], 'record')} in {_count(path['stretches'], 'stretch', 'stretches')}"
+    ways = []
+    if path["messages"]:
+        ways.append(f"{_count(path['messages'], 'message')} ({format_size(path['message_bytes'])})")
+    ways += [f"{_count(path['collectives'], 'collective')} ({by_op})"] if by_op else []
+    line += "; it goes on to another task by " + " and ".join(ways) if ways else ""
     task_columns = (
         Column("task", lambda row: str(row["task"])),
         Column("computes", lambda row: format_time(row["compute_s"])),
@@ -286,7 +291,7 @@ def _path(document: Document, top: int) -> list[Section]:
             _titled("Critical path: tasks by compute time on it", document["path_tasks"], top),
             task_columns,
             document["path_tasks"][:top],
-            lines,
+            [f"{line}."],
         ),
         Section(title, stretch_columns, stretches[:top]),
     ]
@@ -321,6 +326,7 @@ def _table(section: Section, wide: bool) -> Table:
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
+        show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )

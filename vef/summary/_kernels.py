@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vef._replay import leaving
 from vef.compiled import kernel
 
 # How the critical path comes into a stretch.
@@ -102,6 +101,16 @@ def fill_pairs(kind, peer, values, task_ptr, task_rows, pair_ptr, destination, m
 
 
 @kernel
+def left_at(operation, own, release, is_root):
+    """Return when a member leaves a collective that it enters at `own`; see `vef.ideal.ideal_replay`."""
+    if operation == 0 or operation == 4:
+        return max(own, release)
+    if (operation == 1 or operation == 3) and not is_root:
+        return own
+    return release
+
+
+@kernel
 def collective_sizes(op, ptr, rows, send_bytes, recv_bytes, values, size, sums):
     """Fill the size of each collective (see `vef.summary.collectives`) and the sum of its members' `values`."""
     for index in range(op.shape[0]):
@@ -123,18 +132,19 @@ def collective_sizes(op, ptr, rows, send_bytes, recv_bytes, values, size, sums):
 
 
 @kernel
-def collective_waits(op, root, ptr, rows, start, release, entered, waited):
+def collective_waits(op, root, ptr, rows, start, release, waited):
     """Fill the ticks that all members of each collective together wait in it for others."""
     for index in range(op.shape[0]):
         total = 0.0
+        root_at = ptr[index] + root[index]
         for at in range(ptr[index], ptr[index + 1]):
-            row = rows[at]
-            total += leaving(row, index, start, op, root, ptr, rows, release, entered) - start[row]
+            own = start[rows[at]]
+            total += left_at(op[index], own, release[index], at == root_at) - own
         waited[index] = total
 
 
 @kernel
-def own_times(kind, task, dep, dep_row, collective, start, op, root, ptr, rows, release, entered, last, own):
+def own_times(kind, task, dep, dep_row, collective, start, op, root, ptr, rows, release, last, own):
     """Fill the ticks of each task in which it computes; in the others it waits. `last` is scratch of -1 per task."""
     for row in range(kind.shape[0]):
         t = task[row]
@@ -143,7 +153,9 @@ def own_times(kind, task, dep, dep_row, collective, start, op, root, ptr, rows, 
         if target >= 0:
             begin = start[target]
             if dep[row] & 3 == 3:
-                begin = leaving(target, collective[target], start, op, root, ptr, rows, release, entered)
+                index = collective[target]
+                is_root = rows[ptr[index] + max(root[index], 0)] == target
+                begin = left_at(op[index], begin, release[index], is_root)
         if last[t] >= 0:
             begin = max(begin, start[last[t]])
         own[t] += start[row] - begin
@@ -151,9 +163,14 @@ def own_times(kind, task, dep, dep_row, collective, start, op, root, ptr, rows, 
 
 
 @kernel
-def row_place(task_ptr, task_rows, t, row):
-    """Return the index of `row` of task `t` in `task_rows`."""
-    low, high = task_ptr[t], task_ptr[t + 1] - 1
+def row_place(task_ptr, task_rows, t, row, high):
+    """Return the index of `row` of task `t` in `task_rows`, searched from `high` back in steps that double."""
+    step = 1
+    low = high
+    while task_rows[low] > row:
+        high = low - 1
+        low = max(low - step, task_ptr[t])
+        step *= 2
     while low < high:
         middle = (low + high) // 2
         if task_rows[middle] < row:
@@ -177,7 +194,7 @@ def releasing(index, op, root, ptr, rows, start, release):
 @kernel
 def walk_back(
     row, kind, task, dep, time, dep_row, collective, task_ptr, task_rows,
-    start, op, root, ptr, rows, release, entered, way, first, last, begin, records,
+    start, op, root, ptr, rows, release, way, first, last, begin, records,
 ):  # fmt: skip
     """Follow what each record had to wait for, from `row` back to time 0.
 
@@ -190,8 +207,10 @@ def walk_back(
     """
     found = 0
     room = way.shape[0]
+    # The path comes back to a task only at records before those it has seen there.
+    left = task_ptr[1:] - 1
     t = task[row]
-    at = row_place(task_ptr, task_rows, t, row)
+    at = row_place(task_ptr, task_rows, t, row, left[t])
     end_row = row
     visited = 1
     while True:
@@ -201,7 +220,9 @@ def walk_back(
         if target >= 0:
             done = start[target]
             if dep[row] & 3 == 3:
-                done = leaving(target, collective[target], start, op, root, ptr, rows, release, entered)
+                index = collective[target]
+                is_root = rows[ptr[index] + max(root[index], 0)] == target
+                done = left_at(op[index], done, release[index], is_root)
         if at > task_ptr[t]:
             previous = task_rows[at - 1]
             ready = done if kind[previous] == 1 else done + time[row]
@@ -217,7 +238,7 @@ def walk_back(
                 if start[target] < done:
                     target = releasing(collective[target], op, root, ptr, rows, start, release)
             if task[target] == t:
-                at = row_place(task_ptr, task_rows, t, target)
+                at = row_place(task_ptr, task_rows, t, target, at)
                 visited += 1
                 continue
         if found < room:
@@ -229,7 +250,8 @@ def walk_back(
         found += 1
         if how == FROM_START:
             return found
+        left[t] = at
         t = task[target]
-        at = row_place(task_ptr, task_rows, t, target)
+        at = row_place(task_ptr, task_rows, t, target, left[t])
         end_row = target
         visited = 1

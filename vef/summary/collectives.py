@@ -75,7 +75,7 @@ def collective_groups(trace: Trace, state: ReplayState) -> list[CollectiveGroup]
         if float((sent.astype(np.float64) * factor).sum()) >= SAFE_SUM:
             sent = sent.astype(object)
         sent = sent * factor
-    _kernels.collective_waits(*layout, state.start, state.release, state.entered, waited)
+    _kernels.collective_waits(*layout, state.start, state.release, waited)
 
     order = np.lexsort((size, grouped.communicator, grouped.op))
     keys = np.stack((grouped.op[order], grouped.communicator[order], size[order]))

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from vef.ideal import ReplayState
 from vef.records import Trace
 
+FIRST_ROOM = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class CriticalPath:
@@ -59,12 +61,14 @@ def critical_path(trace: Trace, state: ReplayState) -> CriticalPath:
         found = _kernels.walk_back(
             end_row, trace.kind, trace.task, trace.dep, trace.time, trace.dep_row, trace.collective, trace.task_ptr,
             trace.task_rows, state.start, grouped.op, grouped.root, grouped.ptr, grouped.rows, state.release,
-            state.entered, *arrays,
+            *arrays,
         )  # fmt: skip
         return int(found), arrays
 
-    stretches, _ = walk(0)
-    way, first, last, begin, records = (column[::-1] for column in walk(stretches)[1])
+    stretches, columns = walk(FIRST_ROOM)
+    if stretches > FIRST_ROOM:
+        stretches, columns = walk(stretches)
+    way, first, last, begin, records = (column[:stretches][::-1] for column in columns)
     return CriticalPath(
         way=way.astype(np.int8),
         task=trace.task[last],

@@ -295,16 +295,17 @@ def path_totals(summary: Summary) -> dict[str, Any]:
     path, trace = summary.path, summary.trace
     by_message, by_collective = _crossings(path, "message"), _crossings(path, "collective")
     sent = trace.send_bytes[path.last_row[by_message - 1]] if len(by_message) else np.zeros(0, np.int64)
-    ops = Counter(trace.op[path.last_row[by_collective - 1]].tolist()) if len(by_collective) else Counter()
+    left = path.last_row[by_collective - 1] if len(by_collective) else np.zeros(0, np.int32)
+    ops = np.bincount(trace.op[left], minlength=len(Op)).tolist()
     return {
         "compute_s": _seconds(summary, int((path.end_ticks - path.begin_ticks).sum())),
         "records": int(path.records.sum()),
         "stretches": len(path),
         "tasks": len(np.unique(path.task)),
         "messages": len(by_message),
-        "message_bytes": sum(sent.tolist()),
+        "message_bytes": int(add_up(np.zeros(len(sent), np.int8), sent, 1)[0]),
         "collectives": len(by_collective),
-        "collectives_by_op": {Op(op).label: ops[op] for op in sorted(ops)},
+        "collectives_by_op": {op.label: ops[op] for op in Op if ops[op]},
     }
 
 

@@ -80,6 +80,6 @@ def _own_times(trace: Trace, state: ReplayState) -> NDArray[np.int64]:
     grouped, own = trace.collectives, np.zeros(trace.tasks, np.int64)
     _kernels.own_times(
         trace.kind, trace.task, trace.dep, trace.dep_row, trace.collective, state.start, grouped.op, grouped.root,
-        grouped.ptr, grouped.rows, state.release, state.entered, np.full(trace.tasks, -1, np.int32), own,
+        grouped.ptr, grouped.rows, state.release, np.full(trace.tasks, -1, np.int32), own,
     )  # fmt: skip
     return own
