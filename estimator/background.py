@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.formulas.random_wait import Wait, observed_wait
+from estimator.replay.engine import Flows
+from estimator.replay.network import Network, with_more_routes
 from estimator.topology import Background, ConfigError, Fabric, routes
 from estimator.traffic_matrix import read_matrix
 from estimator.units import UnitError, parse_size
@@ -90,6 +92,24 @@ def add_random_waits(ports: NDArray[np.void], streams: Sequence[Stream], own_rho
             add_wait(ports, port, together._replace(mean_s=mean, variance_s2=variance))
 
 
+def with_streams(
+    net: Network, streams: Sequence[Stream], *, as_flows: bool, own_rho: float = 0.0
+) -> tuple[Network, Flows]:
+    """Put streams on a network: their random waits, and themselves as flows for the replay or as a constant load.
+
+    Returns
+    -------
+    The network, whose further routes are the streams', and the flows (none for a constant load).
+    """
+    add_random_waits(net.ports, streams, own_rho)
+    if not as_flows:
+        add_constant_load(net.ports, streams)
+        streams = ()
+    paths = np.arange(len(net.paths), len(net.paths) + len(streams), dtype=np.int32)
+    rates = np.array([stream.rate for stream in streams])
+    return with_more_routes(net, [stream.ports for stream in streams]), Flows(paths, rates)
+
+
 def add_wait(ports: NDArray[np.void], port: int, wait: Wait) -> None:
     """Give a port a random wait more; waits of independent causes add up."""
     for column, value in zip(WAITS, wait, strict=True):
@@ -97,7 +117,7 @@ def add_wait(ports: NDArray[np.void], port: int, wait: Wait) -> None:
 
 
 def add_constant_load(ports: NDArray[np.void], streams: Sequence[Stream]) -> None:
-    """Background as models without flows take it: a constant load on every link of its path."""
+    """Background as models without endless flows take it: a constant load on every link of its path."""
     for stream in streams:
         for column in ("offered", "demand", "inflow"):
             ports[column][stream.ports] += stream.rate

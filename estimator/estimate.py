@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.background import add_constant_load, add_random_waits, add_steady_background, streams_of
+from estimator.background import add_steady_background, streams_of, with_streams
 from estimator.collectives import check_forced
 from estimator.formulas import ModelParameters
 from estimator.formulas.saturation import usable_buffer
@@ -18,7 +18,6 @@ from estimator.placement import place
 from estimator.replay import layout
 from estimator.replay.buffers import BackPressure, replay_with_buffers
 from estimator.replay.engine import Replay, Settings
-from estimator.replay.network import with_more_routes
 from estimator.steps import Steps, read_steps
 from estimator.topology import Background, Fabric
 from estimator.workload import IDEAL, Workload, build_workload
@@ -172,13 +171,7 @@ def estimate(
     background = fabric.background + options.background
     shape = (workload.fabric, background, parameters.mtu_bytes, parameters.arrival_cv_sq)
     add_steady_background(workload.network.ports, *shape)
-    streams = streams_of(*shape)
-    add_random_waits(workload.network.ports, streams)
-    routes_before = len(workload.network.paths)
-    network = with_more_routes(workload.network, [stream.ports for stream in streams])
-    flowing = streams if options.model == "segmented" else []
-    if not flowing:
-        add_constant_load(network.ports, streams)
+    network, flows = with_streams(workload.network, streams_of(*shape), as_flows=options.model == "segmented")
     total = message_count(workload)
     buffered = replay_with_buffers(
         network,
@@ -186,8 +179,7 @@ def estimate(
         replay_settings(options.model, workload.fabric, parameters),
         buffer_bytes=float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes)),
         lossless=parameters.fabric != "tcp",
-        stream_paths=np.arange(routes_before, routes_before + len(flowing), dtype=np.int32),
-        stream_rates=np.array([stream.rate for stream in flowing]),
+        background=flows,
         progress=None if progress is None else lambda delivered: progress(delivered, total),
     )
     replay, workload = buffered.replay, dataclasses.replace(workload, network=buffered.network)

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.background import Stream, add_constant_load, add_random_waits
+from estimator.background import Stream, with_streams
 from estimator.estimate import MODELS, RIPPLE_TOLERANCE
 from estimator.formulas import ModelParameters, regime_codes
 from estimator.replay import layout
 from estimator.replay.buffers import replay_with_buffers
 from estimator.replay.engine import Settings, Work
-from estimator.replay.network import Network, network_of, with_more_routes
+from estimator.replay.network import network_of
 from estimator.steps import RANDOM, surplus_p99
 
 NANOSECOND = 1e-9
@@ -232,18 +232,14 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
         service_cv_sq=parameters.service_cv_sq,
         wait_factor=parameters.multihop_safety_factor,
     )
-    network = _network(scenario)
-    flowing = scenario.streams if model == "segmented" else ()
-    if not flowing:
-        add_constant_load(network.ports, scenario.streams)
-    routes = len(scenario.path_ptr) - 1
+    own = network_of(scenario.rate, scenario.rate, scenario.latency, scenario.path_ptr, scenario.path_ports)
+    network, flows = with_streams(own, scenario.streams, as_flows=model == "segmented", own_rho=scenario.own_rho)
     replay = replay_with_buffers(
         network,
         scenario.work,
         settings,
         scenario.buffer_bytes,
-        stream_paths=np.arange(routes, routes + len(flowing), dtype=np.int32),
-        stream_rates=np.array([stream.rate for stream in flowing]),
+        background=flows,
     ).replay
     posted, arrived = replay.messages["posted"], replay.messages["arrived"]
     rho = replay.steps["rho"]
@@ -256,11 +252,3 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
         latency_p99_s=float((arrived - posted).max() + surplus_p99(*(replay.steps[name] for name in RANDOM))[0]),
         run_g5=bool(((regime_codes(rho, parameters) == 2) | paused).any()),
     )
-
-
-def _network(scenario: Scenario) -> Network:
-    """Ports and routes, those of the background behind the scenario's own."""
-    own = network_of(scenario.rate, scenario.rate, scenario.latency, scenario.path_ptr, scenario.path_ports)
-    network = with_more_routes(own, [stream.ports for stream in scenario.streams])
-    add_random_waits(network.ports, scenario.streams, scenario.own_rho)
-    return network

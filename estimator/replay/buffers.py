@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.replay import layout
-from estimator.replay.engine import Replay, Settings, Work, run_replay
+from estimator.replay.engine import Flows, Replay, Settings, Work, run_replay
 from estimator.replay.network import Network
 
 # Cells that a replay with credits cuts its messages into, times the links that they cross: a few seconds.
@@ -41,7 +41,7 @@ class BufferedReplay(NamedTuple):
 
 
 def replay_with_buffers(
-    net: Network, work: Work, settings: Settings, buffer_bytes: float, *, lossless: bool = True, **streams: Any
+    net: Network, work: Work, settings: Settings, buffer_bytes: float, *, lossless: bool = True, **more: Any
 ) -> BufferedReplay:
     """Replay by the port model, and once more with credits if buffers of that size would fill.
 
@@ -50,7 +50,7 @@ def replay_with_buffers(
     net : ports at rest; the port table is changed
     buffer_bytes : buffer at the far end of each link between switches or from a host, may be inf
     lossless : a full buffer stops its sender; else packets are lost, which is not modelled
-    streams : background flows and progress, as for `run_replay`
+    more : background flows and progress, as for `run_replay`
 
     Notes
     -----
@@ -58,7 +58,7 @@ def replay_with_buffers(
     could lock up; such a network keeps its unlimited buffers.
     """
     at_rest = net.ports.copy()
-    replay = run_replay(net, work, settings, **streams)
+    replay = run_replay(net, work, settings, **more)
     if settings.model != layout.PORT or not np.isfinite(buffer_bytes):
         return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
     first, second = successions(net)
@@ -67,7 +67,7 @@ def replay_with_buffers(
     if not lossless or is_cyclic(len(net.ports), first, second):
         return BufferedReplay(net, replay, BackPressure.MISSING, 0.0)
     finite = Network(at_rest, net.paths, net.path_ports)
-    held_up, cell = replay_with_credits(finite, work, settings, buffer_bytes, **streams)
+    held_up, cell = replay_with_credits(finite, work, settings, buffer_bytes, **more)
     if not finite.ports["paused"].any():
         return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
     return BufferedReplay(finite, held_up, BackPressure.MODELLED, cell)
@@ -79,8 +79,7 @@ def replay_with_credits(
     settings: Settings,
     buffer_bytes: float,
     *,
-    stream_paths: NDArray[np.int32] | None = None,
-    stream_rates: NDArray[np.float64] | None = None,
+    background: Flows | None = None,
     **more: Any,
 ) -> tuple[Replay, float]:
     """Replay in cells with credits; returns the size of a cell too. Background flows only take their rate away."""
@@ -89,8 +88,8 @@ def replay_with_credits(
     bundled = np.maximum(ports["rate"][first] / ports["packet_rate"][first], 1.0)
     limited = ports["rate"][first] < layout.UNLIMITED_RATE
     ports["credit"][first] = np.where(limited, buffer_bytes * bundled, np.inf)
-    if stream_paths is not None and stream_rates is not None:
-        for path, rate in zip(stream_paths.tolist(), stream_rates.tolist(), strict=True):
+    if background is not None:
+        for path, rate in zip(background.paths.tolist(), background.rates.tolist(), strict=True):
             begin, hops = int(net.paths["begin"][path]), int(net.paths["hops"][path])
             ports["inflow"][net.path_ports[begin : begin + hops]] += rate
     cell = cell_size(net, work, buffer_bytes, settings.mtu_bytes)

@@ -56,6 +56,13 @@ class Settings(NamedTuple):
     rendezvous_s: float = 0.0
 
 
+class Flows(NamedTuple):
+    """Endless background flows: path, and rate in bytes/s."""
+
+    paths: NDArray[np.int32]
+    rates: NDArray[np.float64]
+
+
 class Work(NamedTuple):
     """Trace records in file order, program order per task, and the collectives' shared schedules.
 
@@ -101,24 +108,23 @@ def run_replay(
     work: Work,
     settings: Settings,
     *,
-    stream_paths: NDArray[np.int32] | None = None,
-    stream_rates: NDArray[np.float64] | None = None,
+    background: Flows | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Replay:
     """Replay a workload over a network, whose port table then holds the ports' statistics.
 
     Parameters
     ----------
-    stream_paths, stream_rates : int32, float64 [streams], background flows: path, and bytes/s
+    background : flows that begin at time 0 and never end
     progress : called now and then with the number of messages delivered so far
     """
     from estimator.replay.loop_kernel import run_loop, start_streams
 
     tables = _new_tables(net, work, settings)
-    if stream_paths is not None and stream_rates is not None:
-        _extend_flight(tables, stream_paths.size + int(tables["settings"]["burst_posts"][0]) + 1024)
+    if background is not None and background.paths.size:
+        _extend_flight(tables, background.paths.size + int(tables["settings"]["burst_posts"][0]) + 1024)
         _grow(tables)
-        start_streams(_addresses(tables), stream_paths, stream_rates)
+        start_streams(_addresses(tables), background.paths, background.rates)
     while True:
         _grow(tables)
         if run_loop(_addresses(tables), BUDGET) == DONE:
