@@ -151,10 +151,10 @@ def limits(document: dict[str, Any]) -> list[str]:
 
 
 UNMODELLED = {
-    "infiniband": "Buffers fill, and routes wait for each other in a circle: credits and virtual channels of such a "
-    "network are not modelled, so latencies are those of unlimited buffers.",
-    "roce": "Buffers fill, and routes wait for each other in a circle: PFC pauses of such a network are not "
-    "modelled, so latencies are those of unlimited buffers.",
+    "infiniband": "Buffers fill, and what credits do then is not in the result: routes wait for each other in a "
+    "circle (virtual channels are not modelled), or the run is too long to follow cell by cell.",
+    "roce": "Buffers fill, and what PFC does then is not in the result: routes wait for each other in a circle, or "
+    "the run is too long to follow cell by cell.",
     "tcp": "Queues outgrow the buffers: packets would be lost, and every time-out costs at least 200 ms (a lower "
     "estimate: partial loss and repeated time-outs cost more). Latencies are those of unlimited buffers.",
 }

@@ -19,6 +19,9 @@ from estimator.replay.network import Network
 # Cells that a replay with credits cuts its messages into, times the links that they cross: a few seconds.
 MOST_CELL_HOPS = 10_000_000
 
+# With the largest cells that is exceeded by so much at the most; more is not replayed with credits.
+MOST_EXCESS = 4.0
+
 # A buffer is divided into at least so many cells, or held-up flows would not interleave as packets do.
 LEAST_CELLS_PER_BUFFER = 16
 
@@ -55,7 +58,7 @@ def replay_with_buffers(
     Notes
     -----
     Where the routes of the network depend on each other in a circle (a torus without virtual channels), credits
-    could lock up; such a network keeps its unlimited buffers.
+    could lock up; such a network keeps its unlimited buffers, and so does a run of too many cells.
     """
     at_rest = net.ports.copy()
     replay = run_replay(net, work, settings, **more)
@@ -64,10 +67,11 @@ def replay_with_buffers(
     first, second = successions(net)
     if not can_fill(net, first, second, buffer_bytes, settings.mtu_bytes):
         return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
-    if not lossless or is_cyclic(len(net.ports), first, second):
+    cell, excess = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
+    if not lossless or excess > MOST_EXCESS or is_cyclic(len(net.ports), first, second):
         return BufferedReplay(net, replay, BackPressure.MISSING, 0.0)
     finite = Network(at_rest, net.paths, net.path_ports)
-    held_up, cell = replay_with_credits(finite, work, settings, buffer_bytes, **more)
+    held_up = replay_with_credits(finite, work, settings, buffer_bytes, cell, **more)
     if not finite.ports["paused"].any():
         return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
     return BufferedReplay(finite, held_up, BackPressure.MODELLED, cell)
@@ -78,11 +82,12 @@ def replay_with_credits(
     work: Work,
     settings: Settings,
     buffer_bytes: float,
+    cell_bytes: float,
     *,
     background: Flows | None = None,
     **more: Any,
-) -> tuple[Replay, float]:
-    """Replay in cells with credits; returns the size of a cell too. Background flows only take their rate away."""
+) -> Replay:
+    """Replay in cells with credits. Background flows only take their rate away."""
     ports = net.ports
     first, _ = successions(net)
     bundled = np.maximum(ports["rate"][first] / ports["packet_rate"][first], 1.0)
@@ -92,8 +97,7 @@ def replay_with_credits(
         for path, rate in zip(background.paths.tolist(), background.rates.tolist(), strict=True):
             begin, hops = int(net.paths["begin"][path]), int(net.paths["hops"][path])
             ports["inflow"][net.path_ports[begin : begin + hops]] += rate
-    cell = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
-    return run_replay(net, work, settings._replace(model=layout.CREDITS, cell_bytes=cell), **more), cell
+    return run_replay(net, work, settings._replace(model=layout.CREDITS, cell_bytes=cell_bytes), **more)
 
 
 def successions(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -132,8 +136,8 @@ def is_cyclic(count: int, first: NDArray[np.int64], second: NDArray[np.int64]) -
         waits &= ~free
 
 
-def cell_size(net: Network, work: Work, buffer_bytes: float, mtu_bytes: float) -> float:
-    """Bytes of a cell: one packet, or as many as keep the replay short."""
+def cell_size(net: Network, work: Work, buffer_bytes: float, mtu_bytes: float) -> tuple[float, float]:
+    """Bytes of a cell (one packet, or as many as keep the replay short), and cells times links over what is short."""
     sends = work.rows["kind"] == layout.MESSAGE
     uses = np.bincount(work.instances["schedule"], minlength=len(work.schedules))
     planned = np.repeat(uses, work.schedules["messages"])
@@ -141,9 +145,8 @@ def cell_size(net: Network, work: Work, buffer_bytes: float, mtu_bytes: float) -
     counts = np.concatenate([np.ones(int(sends.sum())), planned])
     hops = float(net.paths["hops"].mean()) if len(net.paths) else 0.0
     cell = mtu_bytes
-    while (
-        2.0 * cell * LEAST_CELLS_PER_BUFFER <= buffer_bytes
-        and float((np.ceil(sizes / cell) * counts).sum()) * hops > MOST_CELL_HOPS
-    ):
+    while True:
+        excess = float((np.ceil(sizes / cell) * counts).sum()) * hops / MOST_CELL_HOPS
+        if excess <= 1.0 or 2.0 * cell * LEAST_CELLS_PER_BUFFER > buffer_bytes:
+            return cell, excess
         cell *= 2.0
-    return cell

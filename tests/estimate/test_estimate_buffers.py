@@ -48,8 +48,9 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def with_credits(net: Network, *arguments: Any, **streams: Any) -> BufferedReplay:
-    replay, cell = replay_with_credits(net, *arguments, **streams)
-    return BufferedReplay(net, replay, BackPressure.MODELLED, cell)
+    streams.pop("lossless", None)
+    replay = replay_with_credits(net, *arguments, MTU, **streams)
+    return BufferedReplay(net, replay, BackPressure.MODELLED, MTU)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -89,6 +90,22 @@ def test_torus_keeps_unlimited_buffers_and_says_so() -> None:
     result = run(trace, TORUS, parameters={"buffer_size_bytes": str(8 * MTU)})
     assert result.back_pressure == BackPressure.MISSING
     assert result.steps.severity.max() == 2
+
+
+def test_more_cells_than_can_be_followed() -> None:
+    trace = sends(3, [(0, 2, 1 << 45), (1, 2, 1 << 45)])
+    result = run(trace, SINGLE)
+    assert result.back_pressure == BackPressure.MISSING
+    assert result.steps.severity.max() == 2
+
+
+def test_cells_are_as_large_as_they_have_to_be() -> None:
+    # 2 × 1 GiB over two links are a million packets: cells of one packet. 64 GiB take trains.
+    short = run(sends(3, [(0, 2, 1 << 30), (1, 2, 1 << 30)]), SINGLE)
+    long = run(sends(3, [(0, 2, 1 << 35), (1, 2, 1 << 35)]), SINGLE)
+    assert short.back_pressure == long.back_pressure == BackPressure.MODELLED
+    assert long.makespan_s == pytest.approx((1 << 36) / RATE, rel=1e-4)
+    assert short.makespan_s == pytest.approx((1 << 31) / RATE, rel=1e-4)
 
 
 def test_lost_packets_are_not_modelled() -> None:

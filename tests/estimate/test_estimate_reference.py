@@ -60,8 +60,8 @@ def test_finite_buffers(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUFFERED)
 def test_trains_of_packets_come_close(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def an_eighth(_net: object, _work: object, buffer_bytes: float, mtu_bytes: float) -> float:
-        return max(buffer_bytes / 8, mtu_bytes)
+    def an_eighth(_net: object, _work: object, buffer_bytes: float, mtu_bytes: float) -> tuple[float, float]:
+        return max(buffer_bytes / 8, mtu_bytes), 0.0
 
     monkeypatch.setattr("estimator.replay.buffers.cell_size", an_eighth)
     scenario = load_scenario(REFERENCE / name)
