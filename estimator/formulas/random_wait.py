@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from estimator.formulas import gamma
 from estimator.formulas.values import Result, Values, as_array, as_given
 
 # Above this load a wait is taken as at it; a port that background alone saturates queues in the replay anyway.
@@ -85,11 +86,9 @@ def quantile(mean_s: Values, variance_s2: Values, bound_s: Values, share: float)
     Validity: independent waits; no less than the mean, since the chance of no wait at all is part of a gamma's peak
     at zero. Checked: test_formulas_random_wait (simulated queues).
     """
-    from scipy.special import gammaincinv
-
     mean, variance = as_array(mean_s), as_array(variance_s2)
     random = (mean > 0.0) & (variance > 0.0)
     shape = np.where(random, mean**2 / np.where(random, variance, 1.0), 1.0)
     scale = np.where(random, variance / np.where(random, mean, 1.0), 0.0)
-    value = np.maximum(gammaincinv(shape, share) * scale, mean)
+    value = np.maximum(gamma.quantile(shape, share) * scale, mean)
     return as_given(np.minimum(np.where(random, value, mean), np.maximum(bound_s, mean)))

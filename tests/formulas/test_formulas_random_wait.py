@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+from estimator.formulas import gamma
 from estimator.formulas.random_wait import NO_WAIT, observed_wait, quantile
 
 ARRIVALS = 400_000
@@ -56,3 +59,26 @@ def test_nothing_random_waits_no_longer() -> None:
     assert observed_wait(0.0, 1.0) == NO_WAIT
     np.testing.assert_array_equal(quantile([0.0, 3.0], [0.0, 0.0], [0.0, np.inf], 0.99), [0.0, 3.0])
     assert quantile(3.0, 100.0, 4.0, 0.99) == 4.0
+
+
+def test_gamma_quantiles() -> None:
+    # Half a χ² of one degree of freedom: P(½, x) = erf(√x); of two: 1 − e^−x; of ten, by its table: 23.209.
+    shape = np.array([0.5, 1.0, 5.0])
+    found = gamma.quantile(shape, 0.99)
+    assert math.erf(math.sqrt(found[0])) == pytest.approx(0.99, abs=1e-12)
+    assert found[1] == pytest.approx(math.log(100.0), rel=1e-12)
+    assert 2 * found[2] == pytest.approx(23.209, abs=5e-4)
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.02, 0.3, 2.0, 40.0, 2000.0])
+def test_gamma_quantile_is_the_inverse(shape: float) -> None:
+    shapes = np.array([shape])
+    for share in (0.5, 0.9, 0.99, 0.999):
+        x = gamma.quantile(shapes, share)
+        if x[0] > 1e-3:  # halving is exact to 1e-15 or so, not relatively
+            assert gamma.incomplete(shapes, x)[0] == pytest.approx(share, rel=1e-9)
+
+
+def test_gamma_by_drawing() -> None:
+    drawn = np.random.default_rng(3).gamma(0.4, size=400_000)
+    assert gamma.quantile(np.array([0.4]), 0.95)[0] == pytest.approx(np.quantile(drawn, 0.95), rel=0.01)
