@@ -6,12 +6,12 @@ Makes its inputs in a temporary folder, the same every time (benchmarks/workload
 two-level fat-tree of 100 Gb/s, 2:1 oversubscribed, from text to result. Per run: CPU and wall seconds and peak memory
 of the process; records and messages per CPU-second of the run; and two floors measured in between: numpy's parse of
 the numbers in the same file, and a compiled event loop that does nothing but keep a binary heap of as many events
-(those of a message alone: one per link, and its arrival). W0 is start-up: `--help`, 100 records with nothing compiled,
-and again.
+(those of a message alone: one per link, and its arrival). W0 is start-up: `--help`, 100 records with nothing
+compiled, and again.
 
 W1 linear all-to-all, 64 KiB each · W2 ring allreduce, 16 MiB · W3 allreduce 8 B and 1 MiB by turns, with compute ·
-W4 3-D halo exchange, 64 KiB faces · W5 a million messages between random pairs · W6 ten million records of W4's kind ·
-W7 the captured trace with most bytes in ../shared/traces, if it is there.
+W4 3-D halo exchange, 64 KiB faces · W5 a million messages between random pairs · W6 ten million records of W4's
+kind · W7 the captured trace with most bytes in ../shared/traces, if it is there.
 """
 
 from __future__ import annotations
@@ -104,6 +104,11 @@ def measured(command: list[str], timeout_s: float, environment: dict[str, str] |
         return Usage(code, cpu, wall, usage.ru_maxrss * 1024, stdout.read(), stderr.read())
 
 
+def making(maker: str, ranks: int, amount: int, target: Path) -> list[str]:
+    """Command that makes an input."""
+    return [sys.executable, str(HERE / "workloads.py"), maker, str(ranks), str(amount), str(target)]
+
+
 def fat_tree(hosts: int) -> str:
     """Two levels, 2:1: half as many uplinks as hosts on each leaf, one to each spine."""
     each = min(32, hosts // 4) if hosts <= 4096 else 64
@@ -116,8 +121,7 @@ def run_case(case: Case, folder: Path, timeout_s: float) -> dict[str, Any]:
     row: dict[str, Any] = {"workload": case.workload, "ranks": case.ranks, "amount": case.amount, "error": None}
     trace = folder / "input.vef"
     if case.maker in ("alltoall", "ring", "allreduce", "halo", "random"):
-        maker = [sys.executable, str(HERE / "workloads.py"), case.maker, str(case.ranks), str(case.amount), str(trace)]
-        made = measured(maker, timeout_s)
+        made = measured(making(case.maker, case.ranks, case.amount, trace), timeout_s)
         if made.code != 0:
             return {**row, "error": f"input not made: {made.stderr.decode().strip()[-200:]}"}
         row |= json.loads(made.stdout)
@@ -147,8 +151,7 @@ def run_case(case: Case, folder: Path, timeout_s: float) -> dict[str, Any]:
 def start_up(folder: Path, timeout_s: float) -> list[dict[str, Any]]:
     """Start-up: help, 100 records in an empty cache of compiled code, and once more."""
     trace = folder / "small.vef"
-    maker = [sys.executable, str(HERE / "workloads.py"), "random", "16", "100", str(trace)]
-    measured(maker, timeout_s)
+    measured(making("random", 16, 100, trace), timeout_s)
     cache = {"XDG_CACHE_HOME": str(folder / "cache"), "NUMBA_CACHE_DIR": ""}
     small = ["estimate", str(trace), "--topo", fat_tree(16), "--quiet"]
     rows = []
