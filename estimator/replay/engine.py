@@ -13,6 +13,8 @@ from estimator.replay import layout
 from estimator.replay.layout import (
     DELIVERED,
     DONE,
+    DUE_FIRST,
+    DUE_LAST,
     EVENTS,
     FLOW_FIRST,
     N_CELL_FREE,
@@ -124,10 +126,12 @@ def run_replay(
     if background is not None and background.paths.size:
         _extend_flight(tables, background.paths.size + int(tables["settings"]["burst_posts"][0]) + 1024)
         _grow(tables)
-        start_streams(_addresses(tables), background.paths, background.rates)
+        addresses = _addresses(tables)
+        start_streams(addresses.ctypes.data, background.paths, background.rates)
     while True:
         _grow(tables)
-        if run_loop(_addresses(tables), BUDGET) == DONE:
+        addresses = _addresses(tables)
+        if run_loop(addresses.ctypes.data, BUDGET) == DONE:
             return _result(tables)
         if progress is not None:
             progress(int(tables["counter"][DELIVERED]))
@@ -143,7 +147,7 @@ def _addresses(tables: TableSet) -> NDArray[np.int64]:
 def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
     tasks, rows = work.task_ptr.size - 1, work.rows.size
     counter = np.zeros(N_COUNTERS, np.int64)
-    counter[READY_FIRST] = counter[READY_LAST] = counter[FLOW_FIRST] = -1
+    counter[[READY_FIRST, READY_LAST, FLOW_FIRST, DUE_FIRST, DUE_LAST]] = -1
     counter[N_STEPS] = work.collective_steps
     task_table = np.zeros(tasks, layout.TASK_TYPE)
     task_table["job"], task_table["burst"] = work.job, -1
@@ -176,6 +180,7 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "clock": np.zeros(3),
         "heap": np.zeros(0, layout.HEAP_TYPE),
         "events": np.zeros(0, layout.EVENT_TYPE),
+        "lanes": np.full(2 * net.ports.size, -1, np.int32),
         "event_free": np.zeros(0, np.int32),
         "flight": np.zeros(0, layout.FLIGHT_TYPE),
         "flight_free": np.zeros(0, np.int32),

@@ -35,8 +35,9 @@ DONE, GROW = 0, 1
 # Indices into the table of counters.
 (
     N_HEAP, N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
-    NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_CELL_FREE, N_COUNTERS,
-) = range(16)  # fmt: skip
+    NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_CELL_FREE, DUE_FIRST, DUE_LAST,
+    N_COUNTERS,
+) = range(18)  # fmt: skip
 
 PORT_TYPE = np.dtype(
     [
@@ -81,6 +82,9 @@ PORT_TYPE = np.dtype(
         ("flows", "i4"),  # closed-form models: messages in flight across the port
         ("ep_merging", "u1"),  # more than one ingress
         ("dirty", "u1"),  # a ripple is due
+        ("due_next", "i4"),  # port whose ripple is due next
+        ("due_time", "f8"),
+        ("due_tag", "i8"),
         ("nic_busy", "u1"),  # a started message whose head is still on the first link
         # with credits
         ("credit", "f8"),  # bytes that the buffer at the far end still takes
@@ -291,9 +295,21 @@ STEP_TYPE = np.dtype(
 
 BURST_TYPE = np.dtype([("flying", "i8"), ("current", "i4"), ("rounds", "i4")], align=True)
 
-HEAP_TYPE = np.dtype([("key", "f8"), ("seq", "i8"), ("slot", "i8")], align=True)
+# The tag orders entries of one key, and says where the event lies.
+HEAP_TYPE = np.dtype([("key", "f8"), ("tag", "i8")], align=True)
 
-EVENT_TYPE = np.dtype([("time", "f8"), ("code", "i8"), ("value", "f8"), ("stamp", "i8")], align=True)
+EVENT_TYPE = np.dtype(
+    [
+        ("time", "f8"),
+        ("code", "i8"),
+        ("value", "f8"),
+        ("stamp", "i8"),
+        ("tag", "i8"),
+        ("lane", "i4"),  # -1 = in none
+        ("next", "i4"),  # event of the lane, -1 = none
+    ],
+    align=True,
+)
 
 
 SETTINGS_TYPE = np.dtype(

@@ -37,12 +37,12 @@ from estimator.replay.queue_kernel import (
     PULSE,
     RATE,
     REFILL,
-    RIPPLE,
     SAMPLE,
     TAIL,
     TASK,
     THREAD,
     pop,
+    ripple_due,
 )
 from estimator.replay.tables import (
     Tables,
@@ -157,10 +157,15 @@ def run_loop(t: Tables, budget: int) -> int:
             else:
                 run_part(t, thread, clock_of(t)[0])
             continue
-        if counter[N_HEAP] == 0:
+        due = ripple_due(t)
+        if due < 0 and counter[N_HEAP] == 0:
             return DONE
         budget -= 1
         counter[EVENTS] += 1
+        if due >= 0:
+            clock_of(t)[0] = ports_of(t)[due].due_time
+            ripple(t, due, clock_of(t)[0])
+            continue
         slot = pop(t)
         event = events_of(t)[slot]
         now = event.time
@@ -177,8 +182,6 @@ def run_loop(t: Tables, budget: int) -> int:
             on_tail(t, ref, now)
         elif kind == DELIVER:
             deliver(t, ref, now)
-        elif kind == RIPPLE:
-            ripple(t, ref, now)
         elif kind == RATE:
             on_rate(t, ref, event.value, event.stamp, now)
         elif kind == DRAIN:

@@ -30,9 +30,10 @@ from estimator.replay.queue_kernel import (
     LATE,
     PULSE,
     RATE,
-    RIPPLE,
     TAIL,
+    ask_ripple,
     push,
+    push_behind,
 )
 from estimator.replay.tables import (
     Tables,
@@ -89,7 +90,7 @@ def mark(t: Tables, index: int, now: float) -> None:
     port = ports_of(t)[index]
     if port.first >= 0 and port.dirty == 0:
         port.dirty = 1
-        push(t, now, RIPPLE + 16 * index, 0.0, 0, LATE)
+        ask_ripple(t, index, now)
 
 
 @kernel
@@ -110,7 +111,7 @@ def ripple(t: Tables, index: int, now: float) -> None:
             message = flight_of(t)[at // settings.longest]
             first = min(message.size, settings.packet_bytes)
             reaches = now + wait + first / port.packet_rate + port.latency
-            push(t, reaches, RATE + 16 * (at + 1), out, message.stamp, EARLY)
+            push_behind(t, 2 * index, reaches, RATE + 16 * (at + 1), out, message.stamp)
         at = hop.next
     if port.first >= 0 and port.backlog > EMPTY_BYTES and port.inflow < port.rate * (1.0 - 1e-9):
         counter_of(t)[VERSION] += 1
@@ -267,7 +268,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
         message.rho_bytes = port.ep_bytes
         port.max_rho = max(port.max_rho, message.rho)
     if route.hops == 1:
-        push(t, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * index + 1, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0)
         return
     for hop in range(route.hops):
         hops_of(t)[slot * settings.longest + hop].state = ABSENT
@@ -275,7 +276,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     first = min(size, settings.packet_bytes)
     message.alone = start + first / port.packet_rate + port.latency
     message.alone_rate = source_rate(t, path)
-    push(t, message.alone, HEAD + 16 * slot, 0.0, 0, EARLY)
+    push_behind(t, 2 * index, message.alone, HEAD + 16 * slot, 0.0, 0)
 
 
 @kernel
@@ -367,7 +368,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         note_load(message, port, index, now)
         if at > 1:
             depart(before)
-        push(t, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * index, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0)
         leaving = port.packet_rate
         if port.first >= 0 and size > 0.0:
             # It is all there already, but takes its part of the output for as long as it took to come in.
@@ -381,7 +382,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         return
     if at == 1 and size < np.inf:
         arrives = message.started + size / before.rate + before.latency
-        push(t, arrives, TAIL + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * ingress + 1, arrives, TAIL + 16 * slot, 0.0, 0)
     hop = hops_of(t)[slot * settings.longest + at]
     port.inflow += hop.rate
     port.members += 1
@@ -396,7 +397,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         link_hop(t, port, slot * settings.longest + at)
         hop.out = hop.rate * output_share(port)
         hops_of(t)[slot * settings.longest + at + 1].rate = hop.out
-        push(t, reaches, HEAD + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * index, reaches, HEAD + 16 * slot, 0.0, 0)
 
 
 @kernel
@@ -447,9 +448,9 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
         port.pulse += hop.rate
         push(t, now + first / hop.rate, PULSE + 16 * index, hop.rate, 0, EARLY)
     if at + 1 < route.hops:
-        push(t, leaves, TAIL + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * index + 1, leaves, TAIL + 16 * slot, 0.0, 0)
     else:
-        push(t, leaves, DELIVER + 16 * slot, 0.0, 0, EARLY)
+        push_behind(t, 2 * index + 1, leaves, DELIVER + 16 * slot, 0.0, 0)
     if was_backlogged or is_backlogged(port):
         mark(t, index, now)
 

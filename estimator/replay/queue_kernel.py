@@ -1,16 +1,21 @@
-"""Event queue of the replay loop: a binary heap whose ties keep the order of insertion."""
+"""Event queue of the replay loop: a binary heap whose ties keep the order of insertion.
+
+Events that leave a port in order share one place in it (lanes); the ripples of an instant are a list of their own.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from estimator.replay.layout import N_EVENT_FREE, N_HEAP, SEQUENCE
+from estimator.replay.layout import DUE_FIRST, DUE_LAST, N_EVENT_FREE, N_HEAP, SEQUENCE
 from estimator.replay.tables import (
     Tables,
     counter_of,
     event_free_of,
     events_of,
     heap_of,
+    lanes_of,
+    ports_of,
 )
 from vef.compiled import kernel
 
@@ -25,11 +30,20 @@ TICKS_PER_S = 2.0**43
 EARLY, LATE = 0, 1 << 62  # added to the order of insertion
 
 
+# Of an entry's tag: where its event lies, below its place in the order of insertion.
+SLOT_BITS = 26
+SLOT_MASK = (1 << SLOT_BITS) - 1
+
+
 @kernel
-def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> None:
-    """Add an event; a `late` one comes after all others of its instant."""
+def ticks(time: float) -> float:
+    return np.floor(time * TICKS_PER_S + 0.5)  # a float: the ticks of a million seconds do not fit an i8
+
+
+@kernel
+def new_event(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> int:
+    """A free slot with the event in it."""
     counter = counter_of(t)
-    heap = heap_of(t)
     counter[N_EVENT_FREE] -= 1
     slot = event_free_of(t)[counter[N_EVENT_FREE]]
     event = events_of(t)[slot]
@@ -37,22 +51,60 @@ def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int)
     event.code = code
     event.value = value
     event.stamp = stamp
-    key = np.floor(time * TICKS_PER_S + 0.5)  # a float: the ticks of a million seconds do not fit an i8
-    seq = counter[SEQUENCE] + late
-    at = counter[N_HEAP]
-    counter[N_HEAP] = at + 1
+    event.tag = late + (counter[SEQUENCE] << SLOT_BITS) + slot
+    event.lane = -1
+    counter[SEQUENCE] += 1
+    return slot
+
+
+@kernel
+def rise(t: Tables, at: int, key: float, tag: int) -> None:
+    """Put an entry at a free place of the heap or above it."""
+    heap = heap_of(t)
     while at > 0:
         up = (at - 1) >> 1
-        if heap[up].key < key or (heap[up].key == key and heap[up].seq < seq):
+        if heap[up].key < key or (heap[up].key == key and heap[up].tag < tag):
             break
         heap[at].key = heap[up].key
-        heap[at].seq = heap[up].seq
-        heap[at].slot = heap[up].slot
+        heap[at].tag = heap[up].tag
         at = up
     heap[at].key = key
-    heap[at].seq = seq
-    heap[at].slot = slot
-    counter[SEQUENCE] += 1
+    heap[at].tag = tag
+
+
+@kernel
+def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> None:
+    """Add an event; a `late` one comes after all others of its instant."""
+    slot = new_event(t, time, code, value, stamp, late)
+    counter = counter_of(t)
+    at = counter[N_HEAP]
+    counter[N_HEAP] = at + 1
+    rise(t, at, ticks(time), events_of(t)[slot].tag)
+
+
+@kernel
+def push_behind(t: Tables, lane: int, time: float, code: int, value: float, stamp: int) -> None:
+    """Add an event to a lane, a queue of events of which only the first is in the heap.
+
+    What leaves a port leaves in order, so a port with a long backlog needs one place in the heap and not thousands.
+    An event that is before the lane's last goes into the heap by itself.
+    """
+    last = lanes_of(t)[lane]
+    if last >= 0 and events_of(t)[last].time > time:
+        push(t, time, code, value, stamp, EARLY)
+        return
+    slot = new_event(t, time, code, value, stamp, EARLY)
+    event = events_of(t)[slot]
+    event.lane = lane
+    event.next = -1
+    lanes_of(t)[lane] = slot
+    if last >= 0:
+        events_of(t)[last].next = slot
+        return
+    counter = counter_of(t)
+    at = counter[N_HEAP]
+    counter[N_HEAP] = at + 1
+    rise(t, at, ticks(time), event.tag)
 
 
 @kernel
@@ -60,32 +112,74 @@ def pop(t: Tables) -> int:
     """Remove the earliest event; its slot stays readable until the next push."""
     counter = counter_of(t)
     heap = heap_of(t)
-    result = heap[0].slot
-    event_free_of(t)[counter[N_EVENT_FREE]] = result
+    events = events_of(t)
+    slot = heap[0].tag & SLOT_MASK
+    event_free_of(t)[counter[N_EVENT_FREE]] = slot
     counter[N_EVENT_FREE] += 1
-    n = counter[N_HEAP] - 1
-    counter[N_HEAP] = n
-    key = heap[n].key
-    seq = heap[n].seq
-    slot = heap[n].slot
+    n = counter[N_HEAP]
+    lane = events[slot].lane
+    follower = -1
+    if lane >= 0:
+        follower = events[slot].next
+        if follower < 0:
+            lanes_of(t)[lane] = -1
+    if follower >= 0:
+        key = ticks(events[follower].time)
+        tag = events[follower].tag
+    else:
+        n -= 1
+        counter[N_HEAP] = n
+        key = heap[n].key
+        tag = heap[n].tag
+    # The hole sinks to the bottom along the smaller children, without asking where the entry belongs; it is mostly there.
     at = 0
-    while True:
-        down = 2 * at + 1
-        if down >= n:
-            break
-        right = down + 1
-        if right < n and (
-            heap[right].key < heap[down].key
-            or (heap[right].key == heap[down].key and heap[right].seq < heap[down].seq)
-        ):
-            down = right
-        if heap[down].key > key or (heap[down].key == key and heap[down].seq > seq):
-            break
+    down = 1
+    while down + 1 < n:
+        right = heap[down + 1]
+        left = heap[down]
+        down += (right.key < left.key) | ((right.key == left.key) & (right.tag < left.tag))
         heap[at].key = heap[down].key
-        heap[at].seq = heap[down].seq
-        heap[at].slot = heap[down].slot
+        heap[at].tag = heap[down].tag
         at = down
-    heap[at].key = key
-    heap[at].seq = seq
-    heap[at].slot = slot
-    return result
+        down = 2 * at + 1
+    if down < n:
+        heap[at].key = heap[down].key
+        heap[at].tag = heap[down].tag
+        at = down
+    rise(t, at, key, tag)
+    return slot
+
+
+@kernel
+def ripple_due(t: Tables) -> int:
+    """The port whose ripple is next before all events, or -1."""
+    counter = counter_of(t)
+    index = counter[DUE_FIRST]
+    if index < 0:
+        return -1
+    port = ports_of(t)[index]
+    if counter[N_HEAP] > 0:
+        first = heap_of(t)[0]
+        key = ticks(port.due_time)
+        if first.key < key or (first.key == key and first.tag < port.due_tag):
+            return -1
+    counter[DUE_FIRST] = port.due_next
+    if port.due_next < 0:
+        counter[DUE_LAST] = -1
+    return index
+
+
+@kernel
+def ask_ripple(t: Tables, index: int, now: float) -> None:
+    """Have a port's ripple done after all other events of this instant."""
+    counter = counter_of(t)
+    port = ports_of(t)[index]
+    port.due_time = now
+    port.due_tag = LATE + (counter[SEQUENCE] << SLOT_BITS)
+    port.due_next = -1
+    counter[SEQUENCE] += 1
+    if counter[DUE_LAST] >= 0:
+        ports_of(t)[counter[DUE_LAST]].due_next = index
+    else:
+        counter[DUE_FIRST] = index
+    counter[DUE_LAST] = index

@@ -1,6 +1,7 @@
 """The tables of a replay as the kernels see them: one array of addresses, and an accessor for each table.
 
-Handing thirty arrays from kernel to kernel costs more than what the kernels do, so they get the addresses. The
+Handing thirty arrays from kernel to kernel costs more than what the kernels do, and even one is counted in and out
+of each; so they get a number, where the list of the addresses is. The
 arrays themselves belong to Python (`estimator.replay.engine`), which keeps them alive and makes them larger.
 An accessor is compiled into its caller as one load; it gives an array of unknown length that nothing checks.
 """
@@ -39,7 +40,7 @@ from estimator.replay.layout import (
     THREAD_TYPE,
 )
 
-Tables = Any  # i8[tables], the address of each table
+Tables = int  # where the addresses of the tables lie, an i8 each
 
 # numba wants a length; large enough for any table.
 UNKNOWN = 1 << 48
@@ -56,11 +57,11 @@ def _accessor(name: str, dtype: DTypeLike, columns: int = 0) -> Any:
     item_bytes = np.dtype(dtype).itemsize
 
     @intrinsic
-    def access(_typing: Any, addresses: Any) -> tuple[Any, Callable[..., Any]]:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            table = make_array(signature.args[0])(context, builder, value=arguments[0])
+    def access(_typing: Any, _addresses: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Sequence[Any]) -> Any:
             word = context.get_value_type(types.intp)
-            address = builder.load(builder.gep(table.data, [context.get_constant(types.intp, index)]))
+            table = builder.inttoptr(arguments[0], word.as_pointer())
+            address = builder.load(builder.gep(table, [context.get_constant(types.intp, index)]))
             made = make_array(view)(context, builder)
             data = builder.inttoptr(address, made.data.type)
             shape = [UNKNOWN, columns] if columns else [UNKNOWN]
@@ -75,7 +76,7 @@ def _accessor(name: str, dtype: DTypeLike, columns: int = 0) -> Any:
             )
             return made._getvalue()
 
-        return view(addresses), generate
+        return view(types.intp), generate
 
     return access
 
@@ -97,6 +98,7 @@ counter_of = _accessor("counter", np.int64)
 clock_of = _accessor("clock", np.float64)
 heap_of = _accessor("heap", HEAP_TYPE)
 events_of = _accessor("events", EVENT_TYPE)
+lanes_of = _accessor("lanes", np.int32)
 event_free_of = _accessor("event_free", np.int32)
 flight_of = _accessor("flight", FLIGHT_TYPE)
 flight_free_of = _accessor("flight_free", np.int32)
