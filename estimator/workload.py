@@ -15,6 +15,7 @@ from estimator.replay.engine import Work
 from estimator.replay.network import Network, network_of
 from estimator.topology import Fabric, Routes, routes, routing_fabric
 from vef import MESSAGE, PSEUDO, Op, Trace
+from vef.compiled import kernel
 
 PICOSECOND = 1e-12
 
@@ -156,19 +157,43 @@ def _compute_s(trace: Trace, time_s: NDArray[np.float64]) -> NDArray[np.float64]
     Records that wait for the same thing (non-blocking calls) count their times from the same moment, so the longest
     of them holds the others; after a pseudo-record the time counts from the record before.
     """
-    own = np.arange(len(time_s)) + len(time_s)
-    after = np.zeros(len(time_s), bool)
-    first = np.zeros(len(trace.task_rows) + 1, bool)
-    first[trace.task_ptr] = True
-    after[trace.task_rows[1:]] = (trace.kind[trace.task_rows[:-1]] == PSEUDO) & ~first[1:-1]
-    moment = np.where(after, own, trace.dep_row) * 4 + (trace.dep & 3)
-    order = np.lexsort((time_s, moment, trace.task))
-    task, moment = trace.task[order], moment[order]
-    longest = np.ones(len(order), bool)
-    longest[:-1] = (task[1:] != task[:-1]) | (moment[1:] != moment[:-1])
-    result = np.zeros(trace.header.tasks)
-    np.add.at(result, task[longest], time_s[order][longest])
-    return result
+    return _sum_of_longest(trace.task_ptr, trace.task_rows, trace.kind, trace.dep, trace.dep_row, time_s)
+
+
+@kernel
+def _sum_of_longest(
+    task_ptr: NDArray[np.int64],
+    task_rows: NDArray[np.integer],
+    kind: NDArray[np.uint8],
+    dep: NDArray[np.uint8],
+    dep_row: NDArray[np.integer],
+    time_s: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    tasks = task_ptr.size - 1
+    total = np.zeros(tasks)
+    # By what records wait for (a record, and whether for its arrival): who waited for it last, and how long at most.
+    waited = np.full(2 * kind.size, -1, np.int32)
+    longest = np.zeros(2 * kind.size, np.float64)
+    for task in range(tasks):
+        longest_at_start = 0.0
+        before = MESSAGE
+        for at in range(task_ptr[task], task_ptr[task + 1]):
+            row = task_rows[at]
+            time = time_s[row]
+            if before == PSEUDO:
+                total[task] += time
+            elif dep_row[row] < 0:
+                total[task] += max(0.0, time - longest_at_start)
+                longest_at_start = max(longest_at_start, time)
+            else:
+                moment = 2 * dep_row[row] + (1 if dep[row] & 3 == 2 else 0)
+                if waited[moment] != task:
+                    waited[moment] = task
+                    longest[moment] = 0.0
+                total[task] += max(0.0, time - longest[moment])
+                longest[moment] = max(longest[moment], time)
+            before = kind[row]
+    return total
 
 
 def _find_calls(

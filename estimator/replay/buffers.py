@@ -25,6 +25,9 @@ MOST_EXCESS = 4.0
 # A buffer is divided into at least so many cells, or held-up flows would not interleave as packets do.
 LEAST_CELLS_PER_BUFFER = 16
 
+# Up to this many pairs of ports, a table over all pairs is quicker than sorting those that follow each other.
+DENSE_PAIRS = 1 << 26
+
 
 class BackPressure(StrEnum):
     """What became of buffers that fill."""
@@ -105,7 +108,13 @@ def successions(net: Network) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     here, there = net.path_ports[:-1].astype(np.int64), net.path_ports[1:].astype(np.int64)
     inside = np.ones(len(net.path_ports), bool)
     inside[net.paths["begin"] + net.paths["hops"] - 1] = False
-    pairs = np.unique(here[inside[:-1]] * len(net.ports) + there[inside[:-1]])
+    pairs = here[inside[:-1]] * len(net.ports) + there[inside[:-1]]
+    if len(net.ports) ** 2 <= DENSE_PAIRS:
+        seen = np.zeros(len(net.ports) ** 2, bool)
+        seen[pairs] = True
+        pairs = np.flatnonzero(seen)
+    else:
+        pairs = np.unique(pairs)
     return pairs // len(net.ports), pairs % len(net.ports)
 
 
@@ -114,11 +123,14 @@ def can_fill(
 ) -> bool:
     """Whether a buffer could hold up its sender, going by the queues of a replay with unlimited ones.
 
-    A buffer holds no more than what waits at all ports that its link leads to, a packet in service, and what is on
-    its way while credits return (rate times twice the latency).
+    A buffer holds no more than what waits at all ports that its link leads to, nor more than the messages that are
+    at least in part in it, and with either a packet in service, and what is on its way while credits return (rate
+    times twice the latency).
     """
     ports = net.ports
     behind = np.bincount(first, ports["peak_backlog"][second], minlength=len(ports))
+    if not ports["streams"].any():
+        behind = np.minimum(behind, ports["held_peak"])
     loop = 2.0 * ports["latency"] * ports["rate"] + 2.0 * mtu_bytes
     limited = ports["rate"][first] < layout.UNLIMITED_RATE
     return bool((behind + loop > buffer_bytes)[first[limited]].any())

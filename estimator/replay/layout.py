@@ -55,8 +55,10 @@ PORT_TYPE = np.dtype(
         ("ep_offered", "f8"),  # bytes of its messages
         ("ep_first", "f8"),  # first and last bit of them, had nobody been in their way to this port
         ("ep_last", "f8"),
+        ("held", "f8"),  # bytes of the messages that the buffer at the far end holds at least in part
         # over the whole replay
         ("bytes", "f8"),
+        ("held_peak", "f8"),
         ("max_rho", "f8"),
         ("peak_backlog", "f8"),
         # as an injection port

@@ -25,7 +25,17 @@ from estimator.replay.layout import (
     READY_LAST,
 )
 from estimator.replay.message_kernel import arrive_from_network, arrive_locally
-from estimator.replay.port_kernel import depart, inject, on_head, on_pulse, on_rate, on_tail, ripple, start_stream
+from estimator.replay.port_kernel import (
+    depart,
+    inject,
+    leave_buffer,
+    on_head,
+    on_pulse,
+    on_rate,
+    on_tail,
+    ripple,
+    start_stream,
+)
 from estimator.replay.queue_kernel import (
     CELL,
     CREDIT,
@@ -109,6 +119,7 @@ def deliver(t: Tables, slot: int, now: float) -> None:
         start_next(t, path_ports_of(t)[route.begin], now)
     else:
         depart(ports_of(t)[path_ports_of(t)[route.begin + route.hops - 1]])
+        leave_buffer(t, route, route.hops - 1, message.size)
     arrive_from_network(t, slot, now)
     message.stamp += 1
     flight_free_of(t)[counter_of(t)[N_SLOT_FREE]] = slot

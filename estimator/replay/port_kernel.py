@@ -207,6 +207,13 @@ def depart(port: Any) -> None:
 
 
 @kernel
+def leave_buffer(t: Tables, route: Any, at: int, size: float) -> None:
+    """A message has wholly left the port of this hop, and so the buffer of the link before it."""
+    before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
+    before.held -= size
+
+
+@kernel
 def source_rate(t: Tables, path: int) -> float:
     """Rate at which the source of a path sends with nobody else there: that of its first port with a limit."""
     begin = paths_of(t)[path].begin
@@ -359,6 +366,9 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     wait = port.backlog / port.rate + extra
     message.waited += wait
     reaches = now + wait + first / port.packet_rate + port.latency
+    if size < np.inf:
+        before.held += size
+        before.held_peak = max(before.held_peak, before.held)
     if size <= settings.packet_bytes:
         # One packet: head and tail are the same moment.
         message.tail = at + 1
@@ -368,6 +378,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         note_load(message, port, index, now)
         if at > 1:
             depart(before)
+            leave_buffer(t, route, at - 1, size)
         push_behind(t, 2 * index, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0)
         leaving = port.packet_rate
         if port.first >= 0 and size > 0.0:
@@ -435,6 +446,7 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
     before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
     if at > 1:
         depart(before)
+        leave_buffer(t, route, at - 1, message.size)
     first = min(message.size, settings.packet_bytes)
     ahead = max(port.backlog - first, 0.0)
     leaves = now + ahead / port.rate + first / port.packet_rate + port.latency + hop.extra
