@@ -193,7 +193,6 @@ def _messages_as_work(messages: list[Mapping[str, Any]], route_of: Mapping[tuple
     planned["size"] = [message["bytes"] for message in messages]
     return Work(
         task_ptr=np.zeros(1, np.int64),
-        task_rows=np.zeros(0, np.int64),
         job=np.zeros(0, np.int64),
         rows=np.zeros(0, layout.ROW_TYPE),
         parts=parts,

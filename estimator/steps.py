@@ -156,9 +156,10 @@ def _patterns(
     sends = np.flatnonzero(rows["kind"] == 0)
     if sends.size:
         job = np.searchsorted(workload.row_ptr, sends, side="right") - 1
-        src = np.concatenate([t.task[t.kind == 0] for t in workload.traces])
-        dst = np.concatenate([t.peer[t.kind == 0] for t in workload.traces])
-        step = replay.messages["step"][sends] - count
+        of_trace = [t.task_rows[t.kind[t.task_rows] == 0] for t in workload.traces]
+        src = np.concatenate([t.task[own] for t, own in zip(workload.traces, of_trace, strict=True)])
+        dst = np.concatenate([t.peer[own] for t, own in zip(workload.traces, of_trace, strict=True)])
+        step = replay.messages["step"][: sends.size] - count
         groups = len(collective) - count
         ranks = np.ones(groups, np.int64)
         ranks[step] = np.diff(workload.task_ptr)[job]

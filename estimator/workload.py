@@ -99,21 +99,23 @@ def build_workload(
     collective_ptr = np.cumsum([0, *(len(trace.collectives.gid) for trace in traces)])
     rows = np.zeros(row_ptr[-1], layout.ROW_TYPE)
     compute = np.zeros(task_ptr[-1])
+    sends = parts_before = 0
     for job, trace in enumerate(traces):
         own = rows[row_ptr[job] : row_ptr[job + 1]]
-        _fill_rows(own, trace, int(row_ptr[job]), compute_scale)
-        compute[task_ptr[job] : task_ptr[job + 1]] = _compute_s(trace, own["time_s"])
+        _fill_rows(own, trace, sends, parts_before, compute_scale)
+        compute[task_ptr[job] : task_ptr[job + 1]] = _compute_s(trace, compute_scale)
+        sends += int(np.count_nonzero(own["kind"] == MESSAGE))
+        parts_before += len(trace.collectives.rows)
     calls, call_of, expansions = _find_calls(traces, task_ptr, forced, version)
     schedules, op_ptr, ops, planned = _join_schedules(expansions)
     instances, step_count = _lay_out_instances(calls, call_of, expansions)
-    parts = _lay_out_parts(traces, rows, row_ptr, task_ptr, collective_ptr)
+    parts = _lay_out_parts(traces, task_ptr, collective_ptr)
     routed = routing_fabric(fabric, routing)
-    network, bound = _route(traces, routed, host_of, rows, row_ptr, task_ptr, calls, seed)
+    network, bound = _route(traces, routed, host_of, rows, task_ptr, calls, seed)
     paths_at = np.cumsum([0, *(call.expansion.schedule.src.size for call in calls)])
     instances["paths"] = paths_at[call_of]
     work = Work(
         task_ptr=np.concatenate([[0], *(t.task_ptr[1:] + r for t, r in zip(traces, row_ptr, strict=False))]),
-        task_rows=np.concatenate([t.task_rows + r for t, r in zip(traces, row_ptr, strict=False)]).astype(np.int64),
         job=np.repeat(np.arange(len(traces)), np.diff(task_ptr)),
         rows=rows,
         parts=parts,
@@ -141,23 +143,33 @@ def build_workload(
     )
 
 
-def _fill_rows(rows: NDArray[np.void], trace: Trace, offset: int, compute_scale: float) -> None:
-    rows["kind"] = trace.kind
-    rows["dep"] = trace.dep & 3
-    rows["dep_row"] = np.where(trace.dep_row >= 0, trace.dep_row.astype(np.int64) + offset, -1)
-    rows["time_s"] = trace.time * (trace.header.clock_ps * PICOSECOND * compute_scale)
-    rows["size"] = trace.send_bytes
+def _fill_rows(rows: NDArray[np.void], trace: Trace, sends: int, parts: int, compute_scale: float) -> None:
+    """Records of one trace in program order; `sends` and `parts`: those of the traces before."""
+    order = trace.task_rows
+    rows["kind"] = trace.kind[order]
+    rows["dep"] = trace.dep[order] & 3
+    rows["time_s"] = trace.time[order] * (trace.header.clock_ps * PICOSECOND * compute_scale)
+    rows["size"] = trace.send_bytes[order]
     rows["path"] = -1
-    rows["part"] = -1
+    item = np.full(len(order), -1, np.int32)
+    is_message = rows["kind"] == MESSAGE
+    item[order[is_message]] = np.arange(sends, sends + np.count_nonzero(is_message))
+    item[trace.collectives.rows] = np.arange(parts, parts + len(trace.collectives.rows))
+    rows["item"] = item[order]
+    after = trace.dep_row[order]
+    rows["after"] = np.where(after >= 0, item[after], -1)
 
 
-def _compute_s(trace: Trace, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_s(trace: Trace, compute_scale: float) -> NDArray[np.float64]:
     """Compute time of each task.
 
     Records that wait for the same thing (non-blocking calls) count their times from the same moment, so the longest
     of them holds the others; after a pseudo-record the time counts from the record before.
     """
-    return _sum_of_longest(trace.task_ptr, trace.task_rows, trace.kind, trace.dep, trace.dep_row, time_s)
+    tick = trace.header.clock_ps * PICOSECOND * compute_scale
+    return _sum_of_longest(
+        trace.task_ptr, trace.task_rows, trace.kind, trace.dep, trace.dep_row, trace.time, tick
+    )
 
 
 @kernel
@@ -167,7 +179,8 @@ def _sum_of_longest(
     kind: NDArray[np.uint8],
     dep: NDArray[np.uint8],
     dep_row: NDArray[np.integer],
-    time_s: NDArray[np.float64],
+    ticks: NDArray[np.int64],
+    tick_s: float,
 ) -> NDArray[np.float64]:
     tasks = task_ptr.size - 1
     total = np.zeros(tasks)
@@ -179,7 +192,7 @@ def _sum_of_longest(
         before = MESSAGE
         for at in range(task_ptr[task], task_ptr[task + 1]):
             row = task_rows[at]
-            time = time_s[row]
+            time = ticks[row] * tick_s
             if before == PSEUDO:
                 total[task] += time
             elif dep_row[row] < 0:
@@ -274,14 +287,11 @@ def _lay_out_instances(
 
 def _lay_out_parts(
     traces: Sequence[Trace],
-    rows: NDArray[np.void],
-    row_ptr: NDArray[np.int64],
     task_ptr: NDArray[np.int64],
     collective_ptr: NDArray[np.int64],
 ) -> NDArray[np.void]:
     """One participation per collective record, members of a collective in communicator rank order."""
     chunks = []
-    at = 0
     for job, trace in enumerate(traces):
         table = trace.collectives
         sizes = np.diff(table.ptr)
@@ -289,8 +299,6 @@ def _lay_out_parts(
         parts["instance"] = np.repeat(np.arange(len(sizes)), sizes) + collective_ptr[job]
         parts["thread"] = np.arange(len(table.rows)) - np.repeat(table.ptr[:-1], sizes)
         parts["task"] = trace.task[table.rows] + task_ptr[job]
-        rows["part"][table.rows + row_ptr[job]] = np.arange(at, at + len(parts))
-        at += len(parts)
         chunks.append(parts)
     return np.concatenate(chunks) if chunks else np.zeros(0, layout.PART_TYPE)
 
@@ -300,7 +308,6 @@ def _route(
     fabric: Fabric,
     host_of: NDArray[np.int32],
     rows: NDArray[np.void],
-    row_ptr: NDArray[np.int64],
     task_ptr: NDArray[np.int64],
     calls: Sequence[Collective],
     seed: int | None,
@@ -308,12 +315,12 @@ def _route(
     """Find the pairs of hosts that talk, route each once, and number the path of every message."""
     hosts = np.int64(max(fabric.host_count, int(host_of.max(initial=0)) + 1))
     keys = []
-    sends = []
+    sends = 0
     for job, trace in enumerate(traces):
-        send = np.flatnonzero(trace.kind == MESSAGE)
+        send = trace.task_rows[trace.kind[trace.task_rows] == MESSAGE]
         src = host_of[trace.task[send] + task_ptr[job]]
         dst = host_of[trace.peer[send] + task_ptr[job]]
-        sends.append(send + row_ptr[job])
+        sends += send.size
         keys.append(src * hosts + dst)
     for call in calls:
         schedule = call.expansion.schedule
@@ -327,11 +334,8 @@ def _route(
     else:
         found = routes(fabric, used // hosts, used % hosts, None, seed)
         network = network_of(*with_injection_ports(fabric, found))
-    done = 0
-    for send in sends:
-        rows["path"][send] = path[done : done + send.size]
-        done += send.size
-    return network, np.ascontiguousarray(path[done:]) if path.size > done else np.zeros(1, np.int32)
+    rows["path"][rows["kind"] == MESSAGE] = path[:sends]
+    return network, np.ascontiguousarray(path[sends:]) if path.size > sends else np.zeros(1, np.int32)
 
 
 def with_injection_ports(fabric: Fabric, found: Routes) -> tuple[NDArray[Any], ...]:

@@ -66,14 +66,13 @@ class Flows(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Trace records in file order, program order per task, and the collectives' shared schedules.
+    """Trace records in program order, task by task, and the collectives' shared schedules.
 
     Participations and instances are given at rest: columns instance, thread, task of `parts`, and columns paths,
     step, schedule, staying of `instances`.
     """
 
     task_ptr: NDArray[np.int64]
-    task_rows: NDArray[np.int64]
     job: NDArray[np.int64]
     rows: Table  # ROW_TYPE
     parts: Table  # PART_TYPE
@@ -97,7 +96,7 @@ class Replay:
     finish: NDArray[np.float64]  # [tasks], completion of each task's last record
     finish_bare: NDArray[np.float64]  # [tasks], the same without contention
     stuck: NDArray[np.int64]  # tasks whose program did not end
-    messages: Table  # MESSAGE_TYPE[rows + pool]
+    messages: Table  # MESSAGE_TYPE[sends + pool], point-to-point messages in the order of the work's records
     parts: Table  # PART_TYPE
     instances: Table  # INSTANCE_TYPE
     instance_time: NDArray[np.float64]  # [instances, PARTS]
@@ -145,7 +144,7 @@ def _addresses(tables: TableSet) -> NDArray[np.int64]:
 
 
 def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
-    tasks, rows = work.task_ptr.size - 1, work.rows.size
+    tasks, origins = work.task_ptr.size - 1, np.flatnonzero(work.rows["kind"] == layout.MESSAGE)
     counter = np.zeros(N_COUNTERS, np.int64)
     counter[[READY_FIRST, READY_LAST, FLOW_FIRST, DUE_FIRST, DUE_LAST]] = -1
     counter[N_STEPS] = work.collective_steps
@@ -167,7 +166,6 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "paths": net.paths,
         "path_ports": net.path_ports,
         "task_ptr": work.task_ptr,
-        "task_rows": work.task_rows,
         "rows": work.rows,
         "schedules": schedules,
         "op_ptr": work.op_ptr,
@@ -193,7 +191,7 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "part_time": np.zeros((parts.size, PARTS)),
         "messages": np.zeros(0, layout.MESSAGE_TYPE),
         "pool_time": np.zeros((0, PARTS)),
-        "pool_next": np.zeros(0, np.int64),
+        "pool": np.zeros(0, layout.POOL_TYPE),
         "instances": instances,
         "instance_time": np.zeros((instances.size, PARTS)),
         "steps": np.zeros(0, layout.STEP_TYPE),
@@ -202,7 +200,8 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
     }
     tables = {name: np.ascontiguousarray(table) for name, table in tables.items()}
     _extend_steps(tables, 2 * work.collective_steps)
-    _extend_messages(tables, rows, 1)
+    _extend_messages(tables, origins.size, 1)
+    tables["messages"]["origin"][: origins.size] = origins
     _start_all(tables)
     return tables
 
@@ -212,7 +211,8 @@ def _settings_table(net: Network, work: Work, settings: Settings) -> Table:
     for name, value in settings._asdict().items():
         table[name] = value
     programs = np.diff(work.op_ptr)
-    table["tasks"], table["rows"] = work.task_ptr.size - 1, work.rows.size
+    table["tasks"] = work.task_ptr.size - 1
+    table["sends"] = np.count_nonzero(work.rows["kind"] == layout.MESSAGE)
     table["longest"] = max(2, int(net.paths["hops"].max(initial=0)))
     table["burst_posts"] = max(int(programs.max(initial=0)), layout.TURN_POSTS) + 8
     table["collective_steps"] = work.collective_steps
@@ -221,7 +221,7 @@ def _settings_table(net: Network, work: Work, settings: Settings) -> Table:
 
 def _start_all(tables: TableSet) -> None:
     """Make every task ready at time 0, and every participation that belongs to no task."""
-    rows, tasks = int(tables["settings"]["rows"][0]), int(tables["settings"]["tasks"][0])
+    sends, tasks = int(tables["settings"]["sends"][0]), int(tables["settings"]["tasks"][0])
     parts, threads, instances, schedules = (tables[n] for n in ("parts", "threads", "instances", "schedules"))
     alone = np.flatnonzero(parts["task"] < 0)
     if alone.size:
@@ -229,8 +229,8 @@ def _start_all(tables: TableSet) -> None:
         sizes = schedules["messages"][instances["schedule"][used]]
         bases = np.concatenate([[0], np.cumsum(sizes)])
         instances["base"][used] = bases[:-1]
-        _extend_messages(tables, rows, int(bases[-1]))
-        tables["messages"]["instance"][rows:] = np.repeat(used, sizes)
+        _extend_messages(tables, sends, int(bases[-1]))
+        tables["messages"]["origin"][sends:] = np.repeat(used, sizes)
         tables["counter"][POOL_USED] = bases[-1]
         first_op = schedules["thread"][instances["schedule"][parts["instance"][alone]]]
         threads["pc"][tasks + alone] = tables["op_ptr"][first_op + parts["thread"][alone]]
@@ -248,15 +248,15 @@ def _extended(old: NDArray[Any], count: int) -> NDArray[Any]:
     return new
 
 
-def _extend_messages(tables: TableSet, rows: int, pool: int) -> None:
+def _extend_messages(tables: TableSet, sends: int, pool: int) -> None:
     before = len(tables["messages"])
-    messages = _extended(tables["messages"], rows + pool)
+    messages = _extended(tables["messages"], sends + pool)
     fresh = messages[before:]
     fresh["arrived"] = fresh["sent"] = np.inf
     fresh["recv_waiter"] = fresh["send_waiter"] = fresh["nic_next"] = -1
     tables["messages"] = messages
     tables["pool_time"] = _extended(tables["pool_time"], pool)
-    tables["pool_next"] = _extended(tables["pool_next"], pool)
+    tables["pool"] = _extended(tables["pool"], pool)
     tables["settings"]["pool_room"] = pool
 
 
@@ -303,8 +303,8 @@ def _grow(tables: TableSet) -> None:
     """Double whatever is nearly full (the conditions are those of the loop's has_room)."""
     counter, posts = tables["counter"], int(tables["settings"]["burst_posts"][0])
     if counter[NEED_POOL] > 0:
-        pool = max(2 * len(tables["pool_next"]), int(counter[NEED_POOL]))
-        _extend_messages(tables, int(tables["settings"]["rows"][0]), pool)
+        pool = max(2 * len(tables["pool"]), int(counter[NEED_POOL]))
+        _extend_messages(tables, int(tables["settings"]["sends"][0]), pool)
         counter[NEED_POOL] = 0
     if counter[N_SLOT_FREE] <= posts:
         _extend_flight(tables, 2 * len(tables["flight"]) + posts + 1024)
@@ -323,11 +323,11 @@ def _result(tables: TableSet) -> Replay:
     messages, parts, counter = tables["messages"], tables["parts"], tables["counter"]
     finish, bare = tables["threads"]["clock"][:tasks].copy(), tables["threads"]["bare"][:tasks].copy()
     with_records = np.flatnonzero(np.diff(task_ptr) > 0)
-    last = tables["task_rows"][task_ptr[with_records + 1] - 1]
-    kind, part = rows["kind"][last], rows["part"][last]
+    last = task_ptr[with_records + 1] - 1
+    kind, item = rows["kind"][last], rows["item"][last]
     for chosen, done, done_bare in (
-        (kind == layout.MESSAGE, messages["sent"][last], messages["sent_bare"][last]),
-        (kind == layout.COLLECTIVE, _at(parts["left"], part), _at(parts["left_bare"], part)),
+        (kind == layout.MESSAGE, _at(messages["sent"], item), _at(messages["sent_bare"], item)),
+        (kind == layout.COLLECTIVE, _at(parts["left"], item), _at(parts["left_bare"], item)),
     ):
         at = with_records[chosen]
         finish[at] = np.maximum(finish[at], done[chosen])
@@ -351,5 +351,6 @@ def _result(tables: TableSet) -> Replay:
 
 
 def _at(column: NDArray[np.float64], index: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Column values by index, 0 where the index is -1."""
-    return np.append(column, 0.0)[index]
+    """Column values by index, 0 where the column has no such place."""
+    inside = (index >= 0) & (index < len(column))
+    return np.where(inside, column[np.where(inside, index, 0)], 0.0) if len(column) else np.zeros(len(index))

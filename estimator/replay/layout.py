@@ -214,13 +214,14 @@ PART_TYPE = np.dtype(
     align=True,
 )
 
+# Records in program order, task by task.
 ROW_TYPE = np.dtype(
     [
-        ("dep_row", "i8"),
         ("time_s", "f8"),
         ("size", "f8"),
         ("path", "i4"),  # -1 = within the host
-        ("part", "i4"),  # participation of a collective record
+        ("item", "i4"),  # its message, or its participation in a collective
+        ("after", "i4"),  # the message or participation that it depends on
         ("kind", "u1"),
         ("dep", "u1"),  # 0..3
     ],
@@ -233,14 +234,23 @@ MESSAGE_TYPE = np.dtype(
         ("sent", "f8"),  # inf = not yet
         ("arrived_bare", "f8"),
         ("sent_bare", "f8"),
-        ("posted_bare", "f8"),
-        ("alone", "f8"),  # sender's clock of that name when it was posted
         ("posted", "f8"),
-        ("nic_next", "i8"),
+        ("nic_next", "i4"),
         ("recv_waiter", "i4"),
         ("send_waiter", "i4"),
         ("step", "i4"),
-        ("instance", "i4"),  # of a collective's message
+        ("origin", "i4"),  # its record, or of a collective's message the instance
+        ("rendezvous", "u1"),  # its sender waits for its arrival
+    ],
+    align=True,
+)
+
+# What only messages of collectives have.
+POOL_TYPE = np.dtype(
+    [
+        ("posted_bare", "f8"),
+        ("alone", "f8"),  # sender's clock of that name when it was posted
+        ("next", "i8"),  # free block after the one that begins here
     ],
     align=True,
 )
@@ -335,7 +345,7 @@ SETTINGS_TYPE = np.dtype(
         ("model", "i8"),
         # sizes of the tables
         ("tasks", "i8"),
-        ("rows", "i8"),
+        ("sends", "i8"),  # point-to-point messages; those of collectives come behind
         ("longest", "i8"),  # path, in ports
         ("burst_posts", "i8"),  # most messages that one thread posts without waiting
         ("collective_steps", "i8"),

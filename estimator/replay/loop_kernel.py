@@ -90,13 +90,12 @@ def start_next(t: Tables, index: int, now: float) -> None:
     port.nic_first = message.nic_next
     if port.nic_first < 0:
         port.nic_last = -1
-    rows = settings.rows
-    if msg < rows:
-        path = rows_of(t)[msg].path
-        size = rows_of(t)[msg].size
+    if msg < settings.sends:
+        path = rows_of(t)[message.origin].path
+        size = rows_of(t)[message.origin].size
     else:
-        instance = instances_of(t)[message.instance]
-        at = msg - rows - instance.base
+        instance = instances_of(t)[message.origin]
+        at = msg - settings.sends - instance.base
         path = bound_path_of(t)[instance.paths + at]
         size = planned_of(t)[schedules_of(t)[instance.schedule].message + at].size
     if settings.model == CREDITS:

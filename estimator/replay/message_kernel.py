@@ -92,10 +92,10 @@ def post(
     settings = settings_of(t)[0]
     message = messages_of(t)[msg]
     message.posted = now
-    message.posted_bare = bare
     message.step = step
     message.arrived = np.inf
     message.sent = np.inf
+    message.rendezvous = 1 if size > settings.eager_limit_bytes else 0
     into = steps_of(t)[step]
     into.messages += 1
     into.bytes += size
@@ -148,7 +148,7 @@ def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> bool:
         step.slowest_serial = serial
     clock_of(t)[1] = max(clock_of(t)[1], now)
     counter_of(t)[DELIVERED] += 1
-    if msg < settings.rows:
+    if msg < settings.sends:
         burst = bursts_of(t)[step.job]
         burst.flying -= 1
         if burst.flying == 0:
@@ -166,7 +166,7 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
     wire = paths_of(t)[message.path].latency
     overhead = overhead_of(t, message.size)
     lone = overhead + wire + serial
-    at = message.msg - settings.rows
+    at = message.msg - settings.sends
     if at >= 0:
         nic_wait = max(message.started - message.posted - overhead, 0.0)
         extra = now - message.posted - lone - nic_wait
@@ -207,7 +207,7 @@ def arrive_locally(t: Tables, msg: int, size: float, now: float) -> None:
     """Complete a message between two tasks of one host."""
     settings = settings_of(t)[0]
     serial = size / settings.intra_rate
-    at = msg - settings.rows
+    at = msg - settings.sends
     if at >= 0:
         spent = pool_time_of(t)
         spent[at, OVERHEAD] += settings.overhead_s

@@ -131,7 +131,7 @@ def pop(t: Tables) -> int:
         counter[N_HEAP] = n
         key = heap[n].key
         tag = heap[n].tag
-    # The hole sinks to the bottom along the smaller children, without asking where the entry belongs; it is mostly there.
+    # The hole sinks to the bottom along the smaller children, where the entry mostly belongs.
     at = 0
     down = 1
     while down + 1 < n:

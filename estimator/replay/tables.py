@@ -31,6 +31,7 @@ from estimator.replay.layout import (
     PARTS,
     PATH_TYPE,
     PLANNED_TYPE,
+    POOL_TYPE,
     PORT_TYPE,
     ROW_TYPE,
     SCHEDULE_TYPE,
@@ -85,7 +86,6 @@ ports_of = _accessor("ports", PORT_TYPE)
 paths_of = _accessor("paths", PATH_TYPE)
 path_ports_of = _accessor("path_ports", np.int32)
 task_ptr_of = _accessor("task_ptr", np.int64)
-task_rows_of = _accessor("task_rows", np.int64)
 rows_of = _accessor("rows", ROW_TYPE)
 schedules_of = _accessor("schedules", SCHEDULE_TYPE)
 op_ptr_of = _accessor("op_ptr", np.int64)
@@ -111,7 +111,7 @@ parts_of = _accessor("parts", PART_TYPE)
 part_time_of = _accessor("part_time", np.float64, columns=PARTS)
 messages_of = _accessor("messages", MESSAGE_TYPE)
 pool_time_of = _accessor("pool_time", np.float64, columns=PARTS)
-pool_next_of = _accessor("pool_next", np.int64)
+pool_of = _accessor("pool", POOL_TYPE)
 instances_of = _accessor("instances", INSTANCE_TYPE)
 instance_time_of = _accessor("instance_time", np.float64, columns=PARTS)
 steps_of = _accessor("steps", STEP_TYPE)

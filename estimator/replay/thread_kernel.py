@@ -37,14 +37,13 @@ from estimator.replay.tables import (
     part_time_of,
     parts_of,
     planned_of,
-    pool_next_of,
+    pool_of,
     pool_time_of,
     rows_of,
     schedules_of,
     settings_of,
     steps_of,
     task_ptr_of,
-    task_rows_of,
     tasks_of,
     threads_of,
 )
@@ -79,9 +78,9 @@ def burst_step(t: Tables, task: int) -> int:
 
 
 @kernel
-def note_round(t: Tables, task: int, row: int) -> None:
+def note_round(t: Tables, task: int, msg: int) -> None:
     """The task goes on because this message is through: what it sends next is a round later."""
-    step = steps_of(t)[messages_of(t)[row].step]
+    step = steps_of(t)[messages_of(t)[msg].step]
     waiter = tasks_of(t)[task]
     current = bursts_of(t)[waiter.job].current
     if step.burst == current and step.job == waiter.job:
@@ -99,7 +98,7 @@ def take_block(t: Tables, index: int) -> bool:
     schedule = schedules_of(t)[instance.schedule]
     base = schedule.free_block
     if base >= 0:
-        schedule.free_block = pool_next_of(t)[base]
+        schedule.free_block = pool_of(t)[base].next
     else:
         base = counter_of(t)[POOL_USED]
         if base + schedule.messages > settings.pool_room:
@@ -107,10 +106,10 @@ def take_block(t: Tables, index: int) -> bool:
             return False
         counter_of(t)[POOL_USED] = base + schedule.messages
     instance.base = base
-    first = settings.rows + base
+    first = settings.sends + base
     for at in range(first, first + schedule.messages):
         message = messages_of(t)[at]
-        message.instance = index
+        message.origin = index
         message.arrived = np.inf
         message.sent = np.inf
         message.recv_waiter = -1
@@ -160,7 +159,7 @@ def leave(t: Tables, part: int) -> None:
     schedule = schedules_of(t)[instance.schedule]
     if instance.staying == 0 and member.task >= 0 and schedule.messages > 0:
         # Every message was waited for by its receiver, so the block has no one left.
-        pool_next_of(t)[instance.base] = schedule.free_block
+        pool_of(t)[instance.base].next = schedule.free_block
         schedule.free_block = instance.base
 
 
@@ -180,13 +179,14 @@ def run_part(t: Tables, index: int, now: float) -> None:
         kind = code & 3
         value = code >> 2
         pooled = instance.base + value
-        msg = settings.rows + pooled
+        msg = settings.sends + pooled
         if kind == SEND:
             if thread.clock > now:
                 push(t, thread.clock, THREAD + 16 * index, 0.0, 0, EARLY)
                 return
             copy_parts(pool_time_of(t), pooled, part_time_of(t), part)
-            messages_of(t)[msg].alone = thread.alone
+            pool_of(t)[pooled].alone = thread.alone
+            pool_of(t)[pooled].posted_bare = thread.bare
             planned = planned_of(t)[schedule.message + value]
             path = bound_path_of(t)[instance.paths + value]
             step = instance.step + planned.round
@@ -218,7 +218,7 @@ def run_part(t: Tables, index: int, now: float) -> None:
                     spent[part, OVERHEAD] += done - thread.clock
                 thread.clock = done
             thread.bare = max(thread.bare, bare)
-            thread.alone = max(thread.alone, message.alone + bare - message.posted_bare)
+            thread.alone = max(thread.alone, pool_of(t)[pooled].alone + bare - pool_of(t)[pooled].posted_bare)
         thread.pc += 1
     leave(t, part)
 
@@ -226,28 +226,27 @@ def run_part(t: Tables, index: int, now: float) -> None:
 @kernel
 def dependency_met(t: Tables, task: int, row: int) -> bool:
     """Look at what a record depends on; if it has not happened yet, the task waits for it."""
-    settings = settings_of(t)[0]
     record = rows_of(t)[row]
     if record.dep == 0:
         return True
     thread = threads_of(t)[task]
     if record.dep == 3:
-        member = parts_of(t)[rows_of(t)[record.dep_row].part]
+        member = parts_of(t)[record.after]
         if member.left < np.inf:
             return True
         member.waiter = task
         return False
-    message = messages_of(t)[record.dep_row]
+    message = messages_of(t)[record.after]
     if record.dep == 1:
         if message.sent < np.inf:
-            if rows_of(t)[record.dep_row].size > settings.eager_limit_bytes:
-                note_round(t, task, record.dep_row)
+            if message.rendezvous == 1:
+                note_round(t, task, record.after)
             return True
         thread.next_waiter = message.send_waiter
         message.send_waiter = task
         return False
     if message.arrived < np.inf:
-        note_round(t, task, record.dep_row)
+        note_round(t, task, record.after)
         return True
     thread.next_waiter = message.recv_waiter
     message.recv_waiter = task
@@ -262,14 +261,14 @@ def advance_clock(t: Tables, task: int, row: int) -> None:
     done = 0.0
     bare = 0.0
     if record.dep == 3:
-        done = parts_of(t)[rows_of(t)[record.dep_row].part].left
-        bare = parts_of(t)[rows_of(t)[record.dep_row].part].left_bare
+        done = parts_of(t)[record.after].left
+        bare = parts_of(t)[record.after].left_bare
     elif record.dep == 2:
-        done = messages_of(t)[record.dep_row].arrived
-        bare = messages_of(t)[record.dep_row].arrived_bare
+        done = messages_of(t)[record.after].arrived
+        bare = messages_of(t)[record.after].arrived_bare
     elif record.dep == 1:
-        done = messages_of(t)[record.dep_row].sent
-        bare = messages_of(t)[record.dep_row].sent_bare
+        done = messages_of(t)[record.after].sent
+        bare = messages_of(t)[record.after].sent_bare
     if tasks_of(t)[task].after_pseudo == 1:
         thread.clock = max(thread.clock, done) + record.time_s
         thread.bare = max(thread.bare, bare) + record.time_s
@@ -289,7 +288,7 @@ def run_task(t: Tables, task: int, now: float, due: bool) -> None:
         if posts == TURN_POSTS:
             make_ready(t, task)
             return
-        row = task_rows_of(t)[thread.pc]
+        row = thread.pc
         record = rows_of(t)[row]
         if not due:
             if not dependency_met(t, task, row):
@@ -300,14 +299,14 @@ def run_task(t: Tables, task: int, now: float, due: bool) -> None:
                 return
         due = False
         if record.kind == COLLECTIVE:
-            if not enter(t, record.part, thread.clock, thread.bare):
+            if not enter(t, record.item, thread.clock, thread.bare):
                 push(t, thread.clock, TASK + 16 * task, 0.0, 0, EARLY)
                 return
         elif record.kind != PSEUDO:
             posts += 1
             step = burst_step(t, task)
             post(
-                t, row, record.path, record.size,
+                t, record.item, record.path, record.size,
                 thread.clock, thread.bare, step, task,
             )  # fmt: skip
         thread.pc += 1

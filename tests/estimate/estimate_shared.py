@@ -109,12 +109,23 @@ def run(traces: Trace | Sequence[Trace], topology: str | Fabric, **options: obje
 
 def arrivals(result: Estimate) -> np.ndarray:
     """Arrival of every point-to-point message, in the order of the records."""
-    return result.replay.messages["arrived"][: len(result.workload.work.rows)]
+    return _by_record(result, "arrived")
 
 
 def posts(result: Estimate) -> np.ndarray:
     """Start of every point-to-point message, in the order of the records."""
-    return result.replay.messages["posted"][: len(result.workload.work.rows)]
+    return _by_record(result, "posted")
+
+
+def _by_record(result: Estimate, column: str) -> np.ndarray:
+    """A column of the messages for each record of the traces, inf for what is no message."""
+    rows, found = result.workload.work.rows, np.full(len(result.workload.work.rows), np.inf)
+    order = np.concatenate(
+        [t.task_rows + first for t, first in zip(result.workload.traces, result.workload.row_ptr, strict=False)]
+    )
+    sent = rows["kind"] == 0
+    found[order[sent]] = result.replay.messages[column][rows["item"][sent]]
+    return found
 
 
 def latencies(result: Estimate) -> np.ndarray:

@@ -185,7 +185,7 @@ def test_barrier_releases_nobody_before_the_last_enters() -> None:
         program.send(task, (task + 1) % 8, MTU, 0)
     program.finish()
     result = run(program.trace(), SINGLE)
-    is_send = result.workload.work.rows["kind"] == 0
+    is_send = result.workload.traces[0].kind == 0
     assert (posts(result)[is_send] >= 1e-3 + lone(0)).all()
     assert posts(result)[is_send].max() <= 1e-3 + 6 * lone(0)
     assert result.replay.instances["start"][0] == 0.0
