@@ -20,10 +20,10 @@ from estimator.replay.tables import (
     ports_of,
     settings_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 
-@kernel
+@kernel_part
 def register(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> int:
     """Put a message on the ports of its path, and note at which of them flows of several inputs merge."""
     slot = take_slot(t, msg, path, size, now)
@@ -47,7 +47,7 @@ def register(t: Tables, msg: int, path: int, size: float, now: float, source: in
     return slot
 
 
-@kernel
+@kernel_part
 def release(t: Tables, slot: int) -> None:
     """Take a message off the ports of its path."""
     message = flight_of(t)[slot]
@@ -64,7 +64,7 @@ def release(t: Tables, slot: int) -> None:
         port.ep_bytes = port.ep_bytes - message.size if port.flows > 0 else 0.0
 
 
-@kernel
+@kernel_part
 def note_flows(message: Any, port: Any, index: int) -> float:
     """Offered load of a port that several flows share; if they merge there, kept with the message as its worst."""
     rho = port.offered / port.rate
@@ -79,7 +79,7 @@ def note_flows(message: Any, port: Any, index: int) -> float:
     return rho
 
 
-@kernel
+@kernel_part
 def startup(t: Tables, path: int, size: float) -> float:
     """α of a message: overhead, wires and switches, and its first packet at all ports but the slowest."""
     settings = settings_of(t)[0]
@@ -88,7 +88,7 @@ def startup(t: Tables, path: int, size: float) -> float:
     return overhead_of(t, size) + route.latency + first * (route.packet_s_per_byte - 1.0 / route.rate)
 
 
-@kernel
+@kernel_part
 def queue_wait(t: Tables, rho: float, service_s: float, most_s: float) -> float:
     """Mean wait at a port of load rho (Kingman), bounded by the work that is there."""
     settings = settings_of(t)[0]
@@ -98,7 +98,7 @@ def queue_wait(t: Tables, rho: float, service_s: float, most_s: float) -> float:
     return min(rho / (1.0 - rho) * 0.5 * cv_sq * service_s, most_s)
 
 
-@kernel
+@kernel_part
 def on_sample(t: Tables, slot: int) -> None:
     """Latency of a message from the flows and the load that it meets."""
     settings = settings_of(t)[0]
@@ -137,7 +137,7 @@ def on_sample(t: Tables, slot: int) -> None:
     push(t, message.posted + latency, DELIVER + 16 * slot, 0.0, 0, EARLY)
 
 
-@kernel
+@kernel_part
 def post_closed(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> None:
     """Register the message; its latency is settled once the instant is complete."""
     slot = register(t, msg, path, size, now, source)

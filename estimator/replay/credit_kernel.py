@@ -36,10 +36,10 @@ from estimator.replay.tables import (
     ports_of,
     settings_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 
-@kernel
+@kernel_part
 def take_cell(t: Tables, slot: int, size: float) -> int:
     """A cell of a message, on its injection port."""
     counter_of(t)[N_CELL_FREE] -= 1
@@ -52,13 +52,13 @@ def take_cell(t: Tables, slot: int, size: float) -> int:
     return index
 
 
-@kernel
+@kernel_part
 def give_back(t: Tables, index: int) -> None:
     cell_free_of(t)[counter_of(t)[N_CELL_FREE]] = index
     counter_of(t)[N_CELL_FREE] += 1
 
 
-@kernel
+@kernel_part
 def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now: float) -> None:
     """Make a message the one that its injection port sends now."""
     index = path_ports_of(t)[paths_of(t)[path].begin]
@@ -86,7 +86,7 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
         serve(t, index, now)
 
 
-@kernel
+@kernel_part
 def next_size(t: Tables, port: Any, now: float) -> float:
     """Bytes of the cell that the port would send next, -1 for none."""
     if port.nic_busy == 1:
@@ -99,7 +99,7 @@ def next_size(t: Tables, port: Any, now: float) -> float:
     return -1.0
 
 
-@kernel
+@kernel_part
 def next_cell(t: Tables, port: Any, size: float, now: float) -> int:
     """Take that cell: cut from the message in injection, or the first that waits."""
     if port.nic_busy == 1:
@@ -119,7 +119,7 @@ def next_cell(t: Tables, port: Any, size: float, now: float) -> int:
     return index
 
 
-@kernel
+@kernel_part
 def serve(t: Tables, index: int, now: float) -> None:
     """Start the port's next cell, if there is one, the port is idle and the next buffer has room."""
     port = ports_of(t)[index]
@@ -144,7 +144,7 @@ def serve(t: Tables, index: int, now: float) -> None:
     transmit(t, at, index, now)
 
 
-@kernel
+@kernel_part
 def transmit(t: Tables, at: int, index: int, now: float) -> None:
     """Put a cell on the link."""
     packet = settings_of(t)[0].packet_bytes
@@ -178,7 +178,7 @@ def transmit(t: Tables, at: int, index: int, now: float) -> None:
     give_back(t, at)
 
 
-@kernel
+@kernel_part
 def on_cell(t: Tables, at: int, now: float) -> None:
     """The first packet of a cell has wholly arrived at the next port of its path."""
     cell = cells_of(t)[at]
@@ -210,14 +210,14 @@ def on_cell(t: Tables, at: int, now: float) -> None:
     serve(t, index, now)
 
 
-@kernel
+@kernel_part
 def on_credit(t: Tables, index: int, size: float, now: float) -> None:
     """The buffer at the far end has room for that many more bytes."""
     ports_of(t)[index].credit += size
     serve(t, index, now)
 
 
-@kernel
+@kernel_part
 def on_free(t: Tables, index: int, now: float) -> bool:
     """The port's cell has left, or its next message is ready; true when a whole message has left its host."""
     port = ports_of(t)[index]

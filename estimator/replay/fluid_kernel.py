@@ -20,7 +20,7 @@ from estimator.replay.tables import (
     paths_of,
     ports_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 # A flow with less than this left is through (rounding of rates over time).
 DONE_BYTES = 1e-3
@@ -29,7 +29,7 @@ DONE_BYTES = 1e-3
 ROUNDING = 2.0**-50
 
 
-@kernel
+@kernel_part
 def post_fluid(t: Tables, msg: int, path: int, size: float, now: float, source: int) -> None:
     """Add a flow; the rates follow once the instant is complete."""
     counter = counter_of(t)
@@ -45,7 +45,7 @@ def post_fluid(t: Tables, msg: int, path: int, size: float, now: float, source: 
     ask_refill(t, now)
 
 
-@kernel
+@kernel_part
 def ask_refill(t: Tables, now: float) -> None:
     counter = counter_of(t)
     if counter[REFILL_DUE] == 0:
@@ -54,7 +54,7 @@ def ask_refill(t: Tables, now: float) -> None:
         push(t, now, REFILL, 0.0, counter[VERSION], LATE)
 
 
-@kernel
+@kernel_part
 def end_flow(t: Tables, slot: int, now: float) -> None:
     """A flow has sent its last byte: it is delivered after its start-up latency."""
     message = flight_of(t)[slot]
@@ -68,7 +68,7 @@ def end_flow(t: Tables, slot: int, now: float) -> None:
     push(t, now + startup(t, message.path, message.size), DELIVER + 16 * slot, 0.0, 0, EARLY)
 
 
-@kernel
+@kernel_part
 def refill(t: Tables, stamp: int, now: float) -> None:
     """Work out every rate anew, and when the next flow ends."""
     counter = counter_of(t)
@@ -97,7 +97,7 @@ def refill(t: Tables, stamp: int, now: float) -> None:
         push(t, now + soonest, REFILL, 0.0, counter[VERSION], LATE)
 
 
-@kernel
+@kernel_part
 def share_links(t: Tables) -> None:
     """Progressive filling; a port's `backlog` is the capacity left, its `ep_flows` the flows not yet fixed."""
     counter = counter_of(t)
@@ -137,7 +137,7 @@ def share_links(t: Tables) -> None:
             slot = message.next
 
 
-@kernel
+@kernel_part
 def fair_share(t: Tables, slot: int) -> float:
     """Smallest equal share on a flow's path."""
     route = paths_of(t)[flight_of(t)[slot].path]

@@ -74,10 +74,10 @@ from estimator.replay.tables import (
     threads_of,
 )
 from estimator.replay.thread_kernel import run_part, run_task
-from vef.compiled import kernel
+from vef.compiled import kernel, kernel_part
 
 
-@kernel
+@kernel_part
 def start_next(t: Tables, index: int, now: float) -> None:
     """The port has done with its last message: start the next one posted there."""
     settings = settings_of(t)[0]
@@ -104,7 +104,7 @@ def start_next(t: Tables, index: int, now: float) -> None:
         inject(t, msg, path, size, message.posted)
 
 
-@kernel
+@kernel_part
 def deliver(t: Tables, slot: int, now: float) -> None:
     """The last byte of a message is at its destination."""
     settings = settings_of(t)[0]
@@ -125,7 +125,7 @@ def deliver(t: Tables, slot: int, now: float) -> None:
     counter_of(t)[N_SLOT_FREE] += 1
 
 
-@kernel
+@kernel_part
 def has_room(t: Tables) -> bool:
     """Whether the tables take whatever one turn of the loop can add."""
     settings = settings_of(t)[0]

@@ -39,10 +39,10 @@ from estimator.replay.tables import (
     steps_of,
     threads_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 
-@kernel
+@kernel_part
 def make_ready(t: Tables, thread: int) -> None:
     """Put a thread at the end of the line of those that can go on."""
     counter = counter_of(t)
@@ -54,7 +54,7 @@ def make_ready(t: Tables, thread: int) -> None:
     counter[READY_LAST] = thread
 
 
-@kernel
+@kernel_part
 def wake(t: Tables, thread: int) -> None:
     """Make all threads of a list of waiters ready, the longest waiting (at its end) first."""
     reverse = -1
@@ -68,7 +68,7 @@ def wake(t: Tables, thread: int) -> None:
         reverse = threads_of(t)[reverse].next_waiter
 
 
-@kernel
+@kernel_part
 def lone_serialisation(t: Tables, path: int, size: float) -> float:
     """Serialisation of a message that meets nobody: its bytes at the slowest port, its first packet elsewhere."""
     settings = settings_of(t)[0]
@@ -77,7 +77,7 @@ def lone_serialisation(t: Tables, path: int, size: float) -> float:
     return first * route.packet_s_per_byte + (size - first) / route.rate
 
 
-@kernel
+@kernel_part
 def post(
     t: Tables,
     msg: int,
@@ -124,7 +124,7 @@ def post(
         message.sent_bare = bare + overhead
 
 
-@kernel
+@kernel_part
 def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> bool:
     """A message is complete at its destination; true when it is the slowest of its step."""
     settings = settings_of(t)[0]
@@ -157,7 +157,7 @@ def arrive(t: Tables, msg: int, size: float, now: float, serial: float) -> bool:
     return slowest
 
 
-@kernel
+@kernel_part
 def arrive_from_network(t: Tables, slot: int, now: float) -> None:
     """Account for a message that the network delivers, then complete it."""
     settings = settings_of(t)[0]
@@ -202,7 +202,7 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
         step.random_bound = message.random_bound
 
 
-@kernel
+@kernel_part
 def arrive_locally(t: Tables, msg: int, size: float, now: float) -> None:
     """Complete a message between two tasks of one host."""
     settings = settings_of(t)[0]

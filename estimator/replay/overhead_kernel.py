@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from estimator.replay.tables import Tables, settings_of
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 
-@kernel
+@kernel_part
 def overhead_of(t: Tables, size: float) -> float:
     """Overhead, s: eager messages are copied, larger ones wait for the receiver's answer (LogGOPS: o + O·M, S)."""
     settings = settings_of(t)[0]

@@ -47,13 +47,13 @@ from estimator.replay.tables import (
     ports_of,
     settings_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 # A backlog below this many bytes is an empty queue (rounding of sums of rates over time).
 EMPTY_BYTES = 0.25
 
 
-@kernel
+@kernel_part
 def settle(port: Any, now: float) -> None:
     """Bring a port's backlog up to now."""
     elapsed = now - port.updated
@@ -64,19 +64,19 @@ def settle(port: Any, now: float) -> None:
         port.updated = now
 
 
-@kernel
+@kernel_part
 def is_backlogged(port: Any) -> bool:
     return port.backlog > EMPTY_BYTES or port.inflow > port.rate * (1.0 + 1e-9)
 
 
-@kernel
+@kernel_part
 def output_share(port: Any) -> float:
     """Output rate of a flow through the port over its input rate."""
     inflow = port.inflow + port.pulse
     return port.rate / inflow if is_backlogged(port) and inflow > 0.0 else 1.0
 
 
-@kernel
+@kernel_part
 def on_pulse(t: Tables, index: int, rate: float, now: float) -> None:
     """A one-packet message no longer counts in the port's output shares."""
     port = ports_of(t)[index]
@@ -84,7 +84,7 @@ def on_pulse(t: Tables, index: int, rate: float, now: float) -> None:
     mark(t, index, now)
 
 
-@kernel
+@kernel_part
 def mark(t: Tables, index: int, now: float) -> None:
     """Have the port's output shares looked at once all events of this instant are in."""
     port = ports_of(t)[index]
@@ -93,7 +93,7 @@ def mark(t: Tables, index: int, now: float) -> None:
         ask_ripple(t, index, now)
 
 
-@kernel
+@kernel_part
 def ripple(t: Tables, index: int, now: float) -> None:
     """Announce changed output rates to the next hop, where they arrive behind today's backlog."""
     settings = settings_of(t)[0]
@@ -121,7 +121,7 @@ def ripple(t: Tables, index: int, now: float) -> None:
         push(t, empty, DRAIN + 16 * index, 0.0, port.version, LATE)
 
 
-@kernel
+@kernel_part
 def link_hop(t: Tables, port: Any, at: int) -> None:
     hop = hops_of(t)[at]
     hop.next = port.first
@@ -131,7 +131,7 @@ def link_hop(t: Tables, port: Any, at: int) -> None:
     port.first = at
 
 
-@kernel
+@kernel_part
 def unlink_hop(t: Tables, port: Any, at: int) -> None:
     hop = hops_of(t)[at]
     if hop.prev >= 0:
@@ -142,7 +142,7 @@ def unlink_hop(t: Tables, port: Any, at: int) -> None:
         hops_of(t)[hop.next].prev = hop.prev
 
 
-@kernel
+@kernel_part
 def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
     """A message's head is at the port: start or continue the port's busy period."""
     if port.members == port.streams and port.backlog <= EMPTY_BYTES:
@@ -162,7 +162,7 @@ def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
     port.ep_flows = max(port.ep_flows, port.present)
 
 
-@kernel
+@kernel_part
 def offer(message: Any, port: Any, before: Any, first: float) -> None:
     """Add a message to what the port's busy period is offered, at the rate at which its source would push it."""
     if message.size == np.inf:
@@ -174,7 +174,7 @@ def offer(message: Any, port: Any, before: Any, first: float) -> None:
     message.alone_rate = min(message.alone_rate, port.rate)
 
 
-@kernel
+@kernel_part
 def note_load(message: Any, port: Any, index: int, now: float) -> None:
     """Offered load of the port's busy period so far, kept with the message if it is its worst.
 
@@ -199,21 +199,21 @@ def note_load(message: Any, port: Any, index: int, now: float) -> None:
         message.rho_bytes = port.ep_offered if port.streams == 0 else port.ep_bytes
 
 
-@kernel
+@kernel_part
 def depart(port: Any) -> None:
     """A message has wholly left the port."""
     if port.present > 0:
         port.present -= 1
 
 
-@kernel
+@kernel_part
 def leave_buffer(t: Tables, route: Any, at: int, size: float) -> None:
     """A message has wholly left the port of this hop, and so the buffer of the link before it."""
     before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
     before.held -= size
 
 
-@kernel
+@kernel_part
 def source_rate(t: Tables, path: int) -> float:
     """Rate at which the source of a path sends with nobody else there: that of its first port with a limit."""
     begin = paths_of(t)[path].begin
@@ -223,7 +223,7 @@ def source_rate(t: Tables, path: int) -> float:
     return rate
 
 
-@kernel
+@kernel_part
 def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int:
     """A place for a message that enters the network."""
     counter_of(t)[N_SLOT_FREE] -= 1
@@ -250,7 +250,7 @@ def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int
     return slot
 
 
-@kernel
+@kernel_part
 def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     """Start a message on its injection port, which is free or will be when it has left the one before."""
     settings = settings_of(t)[0]
@@ -286,7 +286,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     push_behind(t, 2 * index, message.alone, HEAD + 16 * slot, 0.0, 0)
 
 
-@kernel
+@kernel_part
 def queue_at_nic(t: Tables, msg: int, path: int, size: float, posted: float, source: int) -> bool:
     """Put a message at the end of its host's injection queue; true when it is the port's next and may start."""
     port = ports_of(t)[path_ports_of(t)[paths_of(t)[path].begin]]
@@ -313,7 +313,7 @@ def queue_at_nic(t: Tables, msg: int, path: int, size: float, posted: float, sou
     return False
 
 
-@kernel
+@kernel_part
 def start_stream(t: Tables, path: int, rate: float) -> None:
     """Let an endless background flow of this rate begin at time 0."""
     longest = settings_of(t)[0].longest
@@ -325,7 +325,7 @@ def start_stream(t: Tables, path: int, rate: float) -> None:
     push(t, ports_of(t)[path_ports_of(t)[route.begin]].latency, HEAD + 16 * slot, 0.0, 0, EARLY)
 
 
-@kernel
+@kernel_part
 def wait_at_random(message: Any, port: Any, ingress: int, rest: float) -> float:
     """Mean wait behind random background at a port without a queue; what is random is kept with the message.
 
@@ -344,7 +344,7 @@ def wait_at_random(message: Any, port: Any, ingress: int, rest: float) -> float:
     return port.random_wait
 
 
-@kernel
+@kernel_part
 def on_head(t: Tables, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
     settings = settings_of(t)[0]
@@ -411,7 +411,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         push_behind(t, 2 * index, reaches, HEAD + 16 * slot, 0.0, 0)
 
 
-@kernel
+@kernel_part
 def is_followed(t: Tables, message: Any, at: int, index: int) -> bool:
     """Whether the next message of the same source comes right behind, through the same port."""
     if message.follower < 0:
@@ -422,7 +422,7 @@ def is_followed(t: Tables, message: Any, at: int, index: int) -> bool:
     return same and path_ports_of(t)[route.begin + at] == index
 
 
-@kernel
+@kernel_part
 def on_tail(t: Tables, slot: int, now: float) -> None:
     """The last packet of a message has wholly arrived at a port."""
     settings = settings_of(t)[0]
@@ -467,7 +467,7 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
         mark(t, index, now)
 
 
-@kernel
+@kernel_part
 def on_rate(t: Tables, at: int, rate_in: float, stamp: int, now: float) -> None:
     """A message's inflow into a port changes."""
     settings = settings_of(t)[0]

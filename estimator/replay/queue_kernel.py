@@ -17,7 +17,7 @@ from estimator.replay.tables import (
     lanes_of,
     ports_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 # Events closer than this (0.11 ps) count as simultaneous, so that rounding never decides a tie.
 TICKS_PER_S = 2.0**43
@@ -35,12 +35,12 @@ SLOT_BITS = 26
 SLOT_MASK = (1 << SLOT_BITS) - 1
 
 
-@kernel
+@kernel_part
 def ticks(time: float) -> float:
     return np.floor(time * TICKS_PER_S + 0.5)  # a float: the ticks of a million seconds do not fit an i8
 
 
-@kernel
+@kernel_part
 def new_event(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> int:
     """A free slot with the event in it."""
     counter = counter_of(t)
@@ -57,7 +57,7 @@ def new_event(t: Tables, time: float, code: int, value: float, stamp: int, late:
     return slot
 
 
-@kernel
+@kernel_part
 def rise(t: Tables, at: int, key: float, tag: int) -> None:
     """Put an entry at a free place of the heap or above it."""
     heap = heap_of(t)
@@ -72,7 +72,7 @@ def rise(t: Tables, at: int, key: float, tag: int) -> None:
     heap[at].tag = tag
 
 
-@kernel
+@kernel_part
 def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int) -> None:
     """Add an event; a `late` one comes after all others of its instant."""
     slot = new_event(t, time, code, value, stamp, late)
@@ -82,7 +82,7 @@ def push(t: Tables, time: float, code: int, value: float, stamp: int, late: int)
     rise(t, at, ticks(time), events_of(t)[slot].tag)
 
 
-@kernel
+@kernel_part
 def push_behind(t: Tables, lane: int, time: float, code: int, value: float, stamp: int) -> None:
     """Add an event to a lane, a queue of events of which only the first is in the heap.
 
@@ -107,7 +107,7 @@ def push_behind(t: Tables, lane: int, time: float, code: int, value: float, stam
     rise(t, at, ticks(time), event.tag)
 
 
-@kernel
+@kernel_part
 def pop(t: Tables) -> int:
     """Remove the earliest event; its slot stays readable until the next push."""
     counter = counter_of(t)
@@ -150,7 +150,7 @@ def pop(t: Tables) -> int:
     return slot
 
 
-@kernel
+@kernel_part
 def ripple_due(t: Tables) -> int:
     """The port whose ripple is next before all events, or -1."""
     counter = counter_of(t)
@@ -169,7 +169,7 @@ def ripple_due(t: Tables) -> int:
     return index
 
 
-@kernel
+@kernel_part
 def ask_ripple(t: Tables, index: int, now: float) -> None:
     """Have a port's ripple done after all other events of this instant."""
     counter = counter_of(t)

@@ -47,16 +47,16 @@ from estimator.replay.tables import (
     tasks_of,
     threads_of,
 )
-from vef.compiled import kernel
+from vef.compiled import kernel_part
 
 
-@kernel
+@kernel_part
 def copy_parts(into: Any, at: int, source: Any, index: int) -> None:
     for part in range(PARTS):
         into[at, part] = source[index, part]
 
 
-@kernel
+@kernel_part
 def burst_step(t: Tables, task: int) -> int:
     """Step of a point-to-point message that the task sends now: (burst, round) of its job."""
     sender = tasks_of(t)[task]
@@ -77,7 +77,7 @@ def burst_step(t: Tables, task: int) -> int:
     return burst_step_of(t)[sender.job * settings_of(t)[0].step_room + sender.round]
 
 
-@kernel
+@kernel_part
 def note_round(t: Tables, task: int, msg: int) -> None:
     """The task goes on because this message is through: what it sends next is a round later."""
     step = steps_of(t)[messages_of(t)[msg].step]
@@ -90,7 +90,7 @@ def note_round(t: Tables, task: int, msg: int) -> None:
         waiter.round = max(waiter.round, step.round + 1)
 
 
-@kernel
+@kernel_part
 def take_block(t: Tables, index: int) -> bool:
     """Give a starting collective its messages in the pool; false when the pool has to grow first."""
     settings = settings_of(t)[0]
@@ -117,7 +117,7 @@ def take_block(t: Tables, index: int) -> bool:
     return True
 
 
-@kernel
+@kernel_part
 def enter(t: Tables, part: int, now: float, bare: float) -> bool:
     """A participation of a collective begins; false when the message pool has to grow first."""
     settings = settings_of(t)[0]
@@ -138,7 +138,7 @@ def enter(t: Tables, part: int, now: float, bare: float) -> bool:
     return True
 
 
-@kernel
+@kernel_part
 def leave(t: Tables, part: int) -> None:
     """A participation is through its program."""
     settings = settings_of(t)[0]
@@ -163,7 +163,7 @@ def leave(t: Tables, part: int) -> None:
         schedule.free_block = instance.base
 
 
-@kernel
+@kernel_part
 def run_part(t: Tables, index: int, now: float) -> None:
     """Run a participation's program until it has to wait."""
     settings = settings_of(t)[0]
@@ -223,7 +223,7 @@ def run_part(t: Tables, index: int, now: float) -> None:
     leave(t, part)
 
 
-@kernel
+@kernel_part
 def dependency_met(t: Tables, task: int, row: int) -> bool:
     """Look at what a record depends on; if it has not happened yet, the task waits for it."""
     record = rows_of(t)[row]
@@ -253,7 +253,7 @@ def dependency_met(t: Tables, task: int, row: int) -> bool:
     return False
 
 
-@kernel
+@kernel_part
 def advance_clock(t: Tables, task: int, row: int) -> None:
     """Start of a record whose dependency is met: program order, dependency, then compute time."""
     record = rows_of(t)[row]
@@ -278,7 +278,7 @@ def advance_clock(t: Tables, task: int, row: int) -> None:
     tasks_of(t)[task].after_pseudo = 1 if record.kind == PSEUDO else 0
 
 
-@kernel
+@kernel_part
 def run_task(t: Tables, task: int, now: float, due: bool) -> None:
     """Run a task's records until one has to wait; `due`: its next record starts now."""
     thread = threads_of(t)[task]
