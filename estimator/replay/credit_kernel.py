@@ -24,7 +24,7 @@ from estimator.replay.port_kernel import (
     take_slot,
     wait_at_random,
 )
-from estimator.replay.queue_kernel import CELL, CREDIT, DELIVER, EARLY, FREE, push
+from estimator.replay.queue_kernel import CELL, CREDIT, DELIVER, EARLY, FREE, push, push_behind
 from estimator.replay.tables import (
     Tables,
     cell_free_of,
@@ -171,7 +171,7 @@ def transmit(t: Tables, at: int, index: int, now: float) -> None:
     cell.hop += 1
     if cell.hop < route.hops:
         cell.tail = tail
-        push(t, head, CELL + 16 * at, 0.0, 0, EARLY)
+        push_behind(t, 2 * index, head, CELL + 16 * at, 0.0, 0)
         return
     if cell.is_last == 1:
         push(t, tail + message.random_mean, DELIVER + 16 * cell.slot, 0.0, 0, EARLY)
@@ -232,7 +232,8 @@ def on_free(t: Tables, index: int, now: float) -> bool:
             depart(port)
         before = ports_of(t)[port.send_from]
         if before.credit < np.inf:
-            push(t, now + before.latency, CREDIT + 16 * port.send_from, port.send_bytes, 0, EARLY)
+            reaches = now + before.latency
+            push_behind(t, 2 * port.send_from + 1, reaches, CREDIT + 16 * port.send_from, port.send_bytes, 0)
     elif port.send_last == 1:
         port.nic_busy = 0
         port.nic_free = now

@@ -130,6 +130,7 @@ FLIGHT_TYPE = np.dtype(
         ("follower", "i8"),  # slot of the next message of its source, -1 = none right behind
         ("follower_stamp", "i8"),
         ("path", "i4"),
+        ("hops", "i4"),
         ("head", "i4"),  # hop whose port the head reaches next
         ("tail", "i4"),
         ("rho_port", "i4"),
@@ -170,6 +171,7 @@ HOP_TYPE = np.dtype(
         ("updated", "f8"),
         ("out", "f8"),  # rate announced to the next hop
         ("extra", "f8"),  # random wait of its head, which its tail has too
+        ("port", "i4"),
         ("next", "i4"),
         ("prev", "i4"),
         ("state", "u1"),  # ABSENT, FLOWING or PASSED

@@ -118,7 +118,7 @@ def deliver(t: Tables, slot: int, now: float) -> None:
         start_next(t, path_ports_of(t)[route.begin], now)
     else:
         depart(ports_of(t)[path_ports_of(t)[route.begin + route.hops - 1]])
-        leave_buffer(t, route, route.hops - 1, message.size)
+        leave_buffer(t, path_ports_of(t)[route.begin + route.hops - 2], message.size)
     arrive_from_network(t, slot, now)
     message.stamp += 1
     flight_free_of(t)[counter_of(t)[N_SLOT_FREE]] = slot

@@ -207,10 +207,22 @@ def depart(port: Any) -> None:
 
 
 @kernel_part
-def leave_buffer(t: Tables, route: Any, at: int, size: float) -> None:
-    """A message has wholly left the port of this hop, and so the buffer of the link before it."""
-    before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
-    before.held -= size
+def leave_buffer(t: Tables, index: int, size: float) -> None:
+    """A message has wholly left the buffer at the far end of a port's link."""
+    port = ports_of(t)[index]
+    port.held -= size
+
+
+@kernel_part
+def lay_hops(t: Tables, slot: int, path: int) -> None:
+    """Make the message's hops ready."""
+    route = paths_of(t)[path]
+    flight_of(t)[slot].hops = route.hops
+    base = slot * settings_of(t)[0].longest
+    for at in range(route.hops):
+        hop = hops_of(t)[base + at]
+        hop.state = ABSENT
+        hop.port = path_ports_of(t)[route.begin + at]
 
 
 @kernel_part
@@ -277,8 +289,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     if route.hops == 1:
         push_behind(t, 2 * index + 1, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0)
         return
-    for hop in range(route.hops):
-        hops_of(t)[slot * settings.longest + hop].state = ABSENT
+    lay_hops(t, slot, path)
     hops_of(t)[slot * settings.longest + 1].rate = port.rate
     first = min(size, settings.packet_bytes)
     message.alone = start + first / port.packet_rate + port.latency
@@ -319,8 +330,7 @@ def start_stream(t: Tables, path: int, rate: float) -> None:
     longest = settings_of(t)[0].longest
     slot = take_slot(t, -1, path, np.inf, 0.0)
     route = paths_of(t)[path]
-    for hop in range(route.hops):
-        hops_of(t)[slot * longest + hop].state = ABSENT
+    lay_hops(t, slot, path)
     hops_of(t)[slot * longest + 1].rate = rate
     push(t, ports_of(t)[path_ports_of(t)[route.begin]].latency, HEAD + 16 * slot, 0.0, 0, EARLY)
 
@@ -349,12 +359,12 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     """The first packet of a message has wholly arrived at the next port of its path."""
     settings = settings_of(t)[0]
     message = flight_of(t)[slot]
-    route = paths_of(t)[message.path]
     at = message.head
     message.head = at + 1
-    is_last = at + 1 == route.hops
-    index = path_ports_of(t)[route.begin + at]
-    ingress = path_ports_of(t)[route.begin + at - 1]
+    is_last = at + 1 == message.hops
+    here = slot * settings.longest + at
+    index = hops_of(t)[here].port
+    ingress = hops_of(t)[here - 1].port
     port = ports_of(t)[index]
     before = ports_of(t)[ingress]
     size = message.size
@@ -378,23 +388,23 @@ def on_head(t: Tables, slot: int, now: float) -> None:
         note_load(message, port, index, now)
         if at > 1:
             depart(before)
-            leave_buffer(t, route, at - 1, size)
+            leave_buffer(t, hops_of(t)[here - 2].port, size)
         push_behind(t, 2 * index, reaches, (DELIVER if is_last else HEAD) + 16 * slot, 0.0, 0)
         leaving = port.packet_rate
         if port.first >= 0 and size > 0.0:
             # It is all there already, but takes its part of the output for as long as it took to come in.
-            came = hops_of(t)[slot * settings.longest + at].rate
+            came = hops_of(t)[here].rate
             port.pulse += came
             push(t, now + size / came, PULSE + 16 * index, came, 0, EARLY)
             mark(t, index, now)
             leaving = min(leaving, came * output_share(port))
         if not is_last:
-            hops_of(t)[slot * settings.longest + at + 1].rate = leaving
+            hops_of(t)[here + 1].rate = leaving
         return
     if at == 1 and size < np.inf:
         arrives = message.started + size / before.rate + before.latency
         push_behind(t, 2 * ingress + 1, arrives, TAIL + 16 * slot, 0.0, 0)
-    hop = hops_of(t)[slot * settings.longest + at]
+    hop = hops_of(t)[here]
     port.inflow += hop.rate
     port.members += 1
     port.streams += 1 if size == np.inf else 0
@@ -405,9 +415,9 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     if is_backlogged(port):
         mark(t, index, now)
     if not is_last:
-        link_hop(t, port, slot * settings.longest + at)
+        link_hop(t, port, here)
         hop.out = hop.rate * output_share(port)
-        hops_of(t)[slot * settings.longest + at + 1].rate = hop.out
+        hops_of(t)[here + 1].rate = hop.out
         push_behind(t, 2 * index, reaches, HEAD + 16 * slot, 0.0, 0)
 
 
@@ -417,9 +427,8 @@ def is_followed(t: Tables, message: Any, at: int, index: int) -> bool:
     if message.follower < 0:
         return False
     other = flight_of(t)[message.follower]
-    route = paths_of(t)[other.path]
-    same = other.stamp == message.follower_stamp and route.hops > at
-    return same and path_ports_of(t)[route.begin + at] == index
+    same = other.stamp == message.follower_stamp and other.hops > at
+    return same and hops_of(t)[message.follower * settings_of(t)[0].longest + at].port == index
 
 
 @kernel_part
@@ -427,12 +436,12 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
     """The last packet of a message has wholly arrived at a port."""
     settings = settings_of(t)[0]
     message = flight_of(t)[slot]
-    route = paths_of(t)[message.path]
     at = message.tail
     message.tail = at + 1
-    index = path_ports_of(t)[route.begin + at]
+    here = slot * settings.longest + at
+    hop = hops_of(t)[here]
+    index = hop.port
     port = ports_of(t)[index]
-    hop = hops_of(t)[slot * settings.longest + at]
     settle(port, now)
     was_backlogged = is_backlogged(port)
     rest = message.size - hop.counted - hop.rate * (now - hop.updated)
@@ -443,15 +452,15 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
     port.bytes += message.size
     hop.state = PASSED
     note_load(message, port, index, now)
-    before = ports_of(t)[path_ports_of(t)[route.begin + at - 1]]
+    before = ports_of(t)[hops_of(t)[here - 1].port]
     if at > 1:
         depart(before)
-        leave_buffer(t, route, at - 1, message.size)
+        leave_buffer(t, hops_of(t)[here - 2].port, message.size)
     first = min(message.size, settings.packet_bytes)
     ahead = max(port.backlog - first, 0.0)
     leaves = now + ahead / port.rate + first / port.packet_rate + port.latency + hop.extra
-    if at + 1 < route.hops:
-        unlink_hop(t, port, slot * settings.longest + at)
+    if at + 1 < message.hops:
+        unlink_hop(t, port, here)
     if at == 1 and before.nic_busy == 1:
         message.follower = before.nic_slot
         message.follower_stamp = flight_of(t)[before.nic_slot].stamp
@@ -459,7 +468,7 @@ def on_tail(t: Tables, slot: int, now: float) -> None:
         # Until the next head counts, so that shares do not jump between messages of one source.
         port.pulse += hop.rate
         push(t, now + first / hop.rate, PULSE + 16 * index, hop.rate, 0, EARLY)
-    if at + 1 < route.hops:
+    if at + 1 < message.hops:
         push_behind(t, 2 * index + 1, leaves, TAIL + 16 * slot, 0.0, 0)
     else:
         push_behind(t, 2 * index + 1, leaves, DELIVER + 16 * slot, 0.0, 0)
@@ -477,7 +486,7 @@ def on_rate(t: Tables, at: int, rate_in: float, stamp: int, now: float) -> None:
     if message.stamp != stamp or hop.state == PASSED:
         return
     if hop.state == FLOWING:
-        index = path_ports_of(t)[paths_of(t)[message.path].begin + at - slot * settings.longest]
+        index = hop.port
         port = ports_of(t)[index]
         settle(port, now)
         hop.counted += hop.rate * (now - hop.updated)
