@@ -80,7 +80,7 @@ def kernel_part(function: Callable[..., Any]) -> Any:
     Left alone, numba makes machine code of every function, with what it calls, and a wrapper for Python; for the
     functions of the replay loop that is half of the time that compiling takes.
     """
-    made = njit(nogil=True, error_model="numpy")(function)
+    made: Any = njit(nogil=True, error_model="numpy")(function)
 
     def without_machine_code(flags: Any) -> Any:
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
