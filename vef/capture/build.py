@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from vef.capture import layout
@@ -19,20 +19,12 @@ SOURCES = Path(__file__).parent / "src"
 FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-pthread", "-fvisibility=default", "-ftls-model=initial-exec")
 
 
-@dataclass(frozen=True)
-class Library:
-    """A recording library: its file, and whether it was compiled just now."""
-
-    path: Path
-    fresh: bool
-
-
 def cache_folder() -> Path:
     """`$XDG_CACHE_HOME/congest`, by default `~/.cache/congest`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "congest"
 
 
-def library_for(mpicc: str) -> Library:
+def library_for(mpicc: str, before_compiling: Callable[[], None] = lambda: None) -> Path:
     """The library for the MPI of this compiler, compiled unless it is there.
 
     Raises
@@ -48,12 +40,13 @@ def library_for(mpicc: str) -> Library:
     folder = cache_folder() / "capture"
     target = folder / f"libcongest-{digest.hexdigest()[:16]}.so"
     if target.exists():
-        return Library(target, False)
+        return target
+    before_compiling()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as name:
         built = _compile(mpicc, Path(name))
         os.replace(built, target)
-    return Library(target, True)
+    return target
 
 
 def _compile(mpicc: str, folder: Path) -> Path:
