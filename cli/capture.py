@@ -12,7 +12,7 @@ import typer
 from cli.streams import check_target, note, say_compiling, write_vef
 
 if TYPE_CHECKING:
-    from vef.mix import Mixed
+    from vef.mix import Capture, Mixed
 
 
 def capture_command(
@@ -32,6 +32,7 @@ def capture_command(
     check_target(output)
     from cli.main import FINDINGS, OK
     from vef.capture import check_raw_folder, describe_exit, prepare, run_recorded
+    from vef.mix import read_capture
 
     recorder = prepare(command, mpicc, lambda text: note(text, quiet))
     folder = keep_raw
@@ -43,11 +44,17 @@ def capture_command(
         check_raw_folder(folder)
         code = run_recorded(recorder, folder)
         note(f"{command[0]} ended with {describe_exit(code)}", quiet and code == 0)
-        mixed = _mix(folder, quiet)
+        capture = read_capture([folder])
+        # From here on the files are good: a run of hours is not lost because its trace could not be written.
+        keep = True
+        mixed = _mix(capture, quiet)
         write_vef(mixed.trace, output)
+        keep = keep_raw is not None
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
+        elif keep_raw is None:
+            note(f"the raw files are kept in {folder}; congest mix reads them")
     from cli.validate import describe_trace
 
     note(f"{output}: {describe_trace(mixed.trace, mixed.ideal_makespan_s)}", quiet)
@@ -56,10 +63,9 @@ def capture_command(
     raise typer.Exit(FINDINGS if code else OK)
 
 
-def _mix(folder: Path, quiet: bool) -> Mixed:
-    from vef.mix import mix_capture, read_capture
+def _mix(capture: Capture, quiet: bool) -> Mixed:
+    from vef.mix import mix_capture
 
-    capture = read_capture([folder])
     say_compiling(quiet)
     mixed = mix_capture(capture)
     for warning in mixed.warnings:

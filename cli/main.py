@@ -37,12 +37,14 @@ def root(
 
 
 def _register() -> None:
-    from cli import calibrate, compare, estimate, mix, schema, summary, topo, validate
+    from cli import calibrate, capture, compare, estimate, mix, schema, summary, topo, validate
 
     app.command("estimate")(estimate.estimate_command)
     app.command("summary")(summary.summary_command)
     app.command("compare")(compare.compare_command)
     app.command("validate")(validate.validate_command)
+    # A dash of the program's own options needs no "--" before the command.
+    app.command("capture", context_settings={"allow_interspersed_args": False})(capture.capture_command)
     app.command("mix")(mix.mix_command)
     app.command("topo")(topo.topo_command)
     app.command("calibrate")(calibrate.calibrate_command)

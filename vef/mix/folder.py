@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vef.mix.events import Capture, CaptureError
 from vef.mix.prospector import is_prospector, read_prospector
+from vef.mix.raw import is_raw, read_raw
 
-READERS = ((is_prospector, read_prospector),)
-FORMS = "VEFT.main and <rank>.veft of VEF-Prospector"
+READERS = ((is_raw, read_raw), (is_prospector, read_prospector))
+FORMS = "<rank>.calls of congest capture, or VEFT.main and <rank>.veft of VEF-Prospector"
 
 
 def read_capture(folders: Sequence[str | Path]) -> Capture:
