@@ -77,9 +77,11 @@ def read_raw(folders: Sequence[Path]) -> Capture:
     if not paths:
         raise CaptureError(f"{where}: there is no raw capture; expected files RANK.{SUFFIX}")
     ranks: dict[int, RankCapture] = {}
+    threads: dict[int, int] = {}
     size, first = 0, paths[0]
     for path in paths:
-        header, read = _read_rank(path)
+        header, read, threads_of_rank = _read_rank(path)
+        threads[read.rank] = threads_of_rank
         if not ranks:
             size, first = int(header["size"]), path
         if int(header["size"]) != size:
@@ -96,7 +98,15 @@ def read_raw(folders: Sequence[Path]) -> Capture:
             f"{where}: {_listed(missing)} of {size} left no file; found {len(ranks)}; if they ran on other nodes, "
             "capture into a folder that all nodes share, or give the folders of all nodes"
         )
-    return Capture(where, tuple(ranks[rank] for rank in range(size)))
+    return Capture(where, tuple(ranks[rank] for rank in range(size)), _notes(threads))
+
+
+def _notes(threads: dict[int, int]) -> tuple[str, ...]:
+    """What the format cannot say: it has one program per task."""
+    several = [rank for rank, number in threads.items() if number > 1]
+    if not several:
+        return ()
+    return (f"{_listed(several)}: several threads called MPI; their calls stand in the order in which they began",)
 
 
 def _listed(ranks: list[int]) -> str:
@@ -104,7 +114,8 @@ def _listed(ranks: list[int]) -> str:
     return f"rank{'' if len(ranks) == 1 else 's'} {shown}"
 
 
-def _read_rank(path: Path) -> tuple[Any, RankCapture]:
+def _read_rank(path: Path) -> tuple[Any, RankCapture, int]:
+    """The header, the calls, and how many threads made them."""
     data = np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8)
     header, unsupported = _read_header(path, data)
     body = data[int(header["first_record"]) :]
@@ -120,11 +131,9 @@ def _read_rank(path: Path) -> tuple[Any, RankCapture]:
     hidden = np.cumsum(_hidden(records))
     rows = _rows(records)
     last = int(hidden[rows[-1]]) if len(rows) else 0
-    damage = ""
-    if not len(finalize):
-        aborted = bool((records["op"] == OP["abort"]).any())
-        how = "MPI_Abort was called" if aborted else "it did not reach MPI_Finalize"
-        damage = f"{how} after {len(calls):,} calls"
+    # That others did not reach MPI_Finalize is told once for all.
+    aborted = bool((records["op"] == OP["abort"]).any())
+    damage = f"called MPI_Abort after {len(calls):,} calls" if aborted else ""
     rank = RankCapture(
         rank=int(header["rank"]),
         path=str(path),
@@ -138,7 +147,8 @@ def _read_rank(path: Path) -> tuple[Any, RankCapture]:
         unsupported=unsupported,
         damage=damage,
     )
-    return header, rank
+    own = records[np.isin(records["op"], (OP["members"],), invert=True)]
+    return header, rank, int(own["thread"].max(initial=0)) + 1
 
 
 def _read_header(path: Path, data: NDArray[np.uint8]) -> tuple[Any, dict[str, int]]:

@@ -483,10 +483,36 @@ static int64_t bytes_of(MPI_Count number, MPI_Datatype type) {
     int result = call;      \
     inside = 0
 
+#ifdef OPEN_MPI
+#define FAMILY "Open MPI"
+#else
+#define FAMILY "MPICH or one like it"
+#endif
+
+/* Handles of another MPI are of other types, so that not even passing them on would work. */
+static void stop_if_other_mpi(void) {
+    char library[MPI_MAX_LIBRARY_VERSION_STRING + 8192]; /* the other's may be longer */
+    int length = 0;
+    PMPI_Get_library_version(library, &length);
+    int open_mpi = !strncmp(library, "Open MPI", 8);
+#ifdef OPEN_MPI
+    if (open_mpi) return;
+#else
+    if (!open_mpi) return;
+#endif
+    library[strcspn(library, ",:\n\t")] = 0;
+    fprintf(stderr,
+            "congest capture: this program uses %s, but was started for " FAMILY "; start it with the mpirun of its "
+            "MPI, or name the compiler of its MPI with --mpicc\n",
+            library);
+    _exit(2);
+}
+
 static void begin(int level) {
     const char *folder = getenv("CONGEST_CAPTURE_DIR");
     int rank, size;
     if (!folder || !*folder || file >= 0) return;
+    stop_if_other_mpi();
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
