@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,9 +143,9 @@ def any_mpi(programs: Path, tmp_path: Path) -> Mpi:
 
 
 @pytest.fixture
-def printed(capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
+def printed(capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
     """What programs have printed since."""
-    yield lambda: capfd.readouterr().out
+    return lambda: capfd.readouterr().out
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ ANY = -1
 
 # Codes start at 1: a record whose op is 0 has not been written.
 OPS = (
-    "send", "receive", "post", "wait", "done", "probe", "matched", "collective", "comm", "members", "finalize", "abort",
+    "send", "receive", "post", "wait", "done", "probe", "matched", "collective", "comm", "members", "finalize",
+    "abort",
 )  # fmt: skip
 COLLECTIVES = (
     "barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv",

@@ -83,7 +83,9 @@ def find_compiler(launcher: Launcher, wanted: str | None = None) -> str:
             return path
         seen.append(f"{path} ({family if family != OTHER else 'does not compile against an MPI'})")
     if not seen:
-        raise CaptureError(f"mpicc: command not found; congest compiles a small library against your MPI; {_HOW_TO_INSTALL}")
+        raise CaptureError(
+            f"mpicc: command not found; congest compiles a small library against your MPI; {_HOW_TO_INSTALL}"
+        )
     expected = launcher.family if launcher.family in (OPEN_MPI, MPICH) else "an MPI"
     raise CaptureError(
         f"no compiler for the MPI of {launcher.path}: found {', '.join(seen)}; expected one of {expected}; "
@@ -122,7 +124,8 @@ def compiler_identity(mpicc: str) -> str:
     shown = _output([mpicc, "-show"]) or _output([mpicc, "--showme"])
     macros = _output([mpicc, "-E", "-dM", "-x", "c", "-"], "#include <mpi.h>\n")
     versions = re.findall(r"#define (\w*VERSION\w*) (.*)", macros)
-    return "\n".join([os.path.realpath(mpicc), mpicc, shown, *(f"{name} {value}" for name, value in sorted(versions))])
+    named = [f"{name} {value}" for name, value in sorted(versions)]
+    return "\n".join([os.path.realpath(mpicc), mpicc, shown, *named])
 
 
 def _output(command: list[str], given: str = "") -> str:

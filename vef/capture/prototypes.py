@@ -19,7 +19,7 @@ COUNTED = re.compile(
     re.VERBOSE,
 )
 _PROTOTYPE = re.compile(r"\bint\s+(MPI_\w+)\s*\(([^;{}]*?)\)\s*(?:__attribute__|;)", re.DOTALL)
-_NAME = re.compile(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)$")
+_LAST = re.compile(r"(.*?)(\w+)?\s*((?:\[[^\]]*\]\s*)*)$")
 
 
 def counted_functions(preprocessed: str) -> dict[str, tuple[str, str]]:
@@ -37,10 +37,10 @@ def _rename(parameters: str) -> tuple[str, str]:
         return "void", ""
     declared, names = [], []
     for index, parameter in enumerate(parameters.split(",")):
-        match = _NAME.search(parameter.strip())
+        match = _LAST.match(parameter.strip())
         assert match is not None
-        before, name, array = parameter.strip()[: match.start()], match[1], match[2]
-        if not before.strip() or before.split()[-1] == "const":
+        before, name, array = match[1], match[2] or "", match[3]
+        if name and before.split() in ([], ["const"]):
             before = f"{before}{name} "  # a type without a name
         declared.append(f"{before}a{index}{array}")
         names.append(f"a{index}")

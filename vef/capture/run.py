@@ -39,14 +39,14 @@ def prepare(command: Sequence[str], mpicc: str | None, say: Callable[[str], None
         When the cache cannot be written.
     """
     if not command:
-        raise CaptureError("no command given; expected it after --, such as: congest capture -o app.vef -- mpirun ./app")
+        raise CaptureError("no command given; expected it after --, such as: congest capture -o x.vef -- mpirun ./x")
     launcher = find_launcher(command)
     compiler = find_compiler(launcher, mpicc)
     library = library_for(compiler, lambda: say(f"compiling the recording library once with {compiler} …"))
     if re.search(r"[\s:,]", str(library)):
         # The loader and srun split their lists at these.
         raise CaptureError(
-            f"{library.parent}: found a space, colon or comma in the name of the cache, which the loader cannot take; "
+            f"{library.parent}: found a space, colon or comma in the name of the cache, the loader takes none; "
             "set XDG_CACHE_HOME to another folder"
         )
     return Recorder(tuple(command), launcher, compiler, library)

@@ -275,7 +275,7 @@ def _calls(
     first = first[(some["flags"][first + 1] & FLAG["sendrecv"] > 0) & (ops[first + 1] == OP["receive"])]
     ends[first] = ends[first + 1]
     hidden = np.cumsum(_hidden(records))[rows]
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "call": calls,
         "start_ns": some["start"].astype(np.int64),
         "end_ns": ends,

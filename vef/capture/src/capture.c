@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,9 +135,17 @@ static void fail(int code, const char *what) {
             what, file_name, strerror(code));
 }
 
+/* Reserve room. Returns 0 or an errno; a file above the limit of the process would end it with a signal. */
+static int reserve(off_t from, off_t bytes) {
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && (rlim_t)(from + bytes) > limit.rlim_cur)
+        return EFBIG;
+    return posix_fallocate(file, from, bytes);
+}
+
 /* Map the next window of the file. Returns 0, or -1 when there is no room. */
 static int next_window(void) {
-    int code = posix_fallocate(file, file_size, WINDOW);
+    int code = reserve(file_size, WINDOW);
     if (code) {
         fail(code, "extend");
         return -1;
@@ -171,7 +180,7 @@ static void open_file(const char *folder, int rank, int size) {
     make_folders(folder);
     snprintf(file_name, sizeof file_name, "%s/%d." FILE_SUFFIX, folder, rank);
     file = open(file_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int code = file < 0 ? errno : posix_fallocate(file, 0, (off_t)bytes);
+    int code = file < 0 ? errno : reserve(0, (off_t)bytes);
     void *map = MAP_FAILED;
     if (!code) {
         map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
