@@ -38,6 +38,7 @@ from vef.mix.events import (
     RankCapture,
     RankCommunicator,
 )
+from vef.mix.threads import one_program
 
 _CALL_OF_COLLECTIVE = {
     "barrier": Call.BARRIER, "bcast": Call.BROADCAST, "reduce": Call.REDUCE, "allreduce": Call.ALLREDUCE,
@@ -106,7 +107,7 @@ def _notes(threads: dict[int, int]) -> tuple[str, ...]:
     several = [rank for rank, number in threads.items() if number > 1]
     if not several:
         return ()
-    return (f"{_listed(several)}: several threads called MPI; their calls stand in the order in which they began",)
+    return (f"{_listed(several)}: several threads called MPI; their calls are one program in order of time",)
 
 
 def _listed(ranks: list[int]) -> str:
@@ -294,14 +295,12 @@ def _calls(
     finished = records[done]
     source = _world(path, finished["comm"], finished["peer"], peers)
     source[finished["flags"] & FLAG["cancelled"] > 0] = CANCELLED
-    row = waits[place]
-    if len(rows) and (np.diff(columns["start_ns"]) < 0).any():
-        # Threads: a call is written when it returns.
-        order = np.argsort(columns["start_ns"], kind="stable")
-        columns = {name: values[order] for name, values in columns.items()}
-        position = np.empty(len(order), np.int64)
-        position[order] = np.arange(len(order))
-        row = position[row]
-        by_row = np.argsort(row, kind="stable")
-        row, finished, source = row[by_row], finished[by_row], source[by_row]
-    return Calls.of(**columns), Completions.of(row, finished["request"].astype(np.int64), source, finished["tag"])
+    completions: dict[str, NDArray[Any]] = {
+        "row": waits[place],
+        "request": finished["request"].astype(np.int64),
+        "peer": source,
+        "tag": finished["tag"],
+    }
+    if len(np.unique(some["thread"])) > 1:
+        columns, completions = one_program(columns, completions)
+    return Calls.of(**columns), Completions.of(**completions)
