@@ -33,8 +33,8 @@ def main(mpirun: str, rounds: int) -> None:
             records = sum(path.stat().st_size for path in raw.iterdir())
     for what, unit, column in (("ping-pong, a call", "ns", 0), ("halo exchange, a step", "us", 1)):
         before, after = (min(run[column] for run in runs) for runs in (plain, recorded))
-        share = (after - before) / before
-        print(f"{what:<22} {before:9.2f} {unit} alone  {after:9.2f} {unit} recorded  {after - before:+8.2f} ({share:+.1%})")
+        added = f"{after - before:+.2f} ({(after - before) / before:+.1%})"
+        print(f"{what:<22} {before:8.2f} {unit} alone {after:8.2f} {unit} recorded {added:>18}")
     print(f"files of both ranks: {records / 1e6:.1f} MB")
 
 

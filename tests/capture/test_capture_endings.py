@@ -5,12 +5,13 @@ from __future__ import annotations
 import resource
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from capture_shared import messages_by_pair
 
-from vef import check_trace
+from vef import check_trace, read_trace
 
 RING = {(rank, (rank + 1) % 3): (10, 640) for rank in range(3)}
 
@@ -55,6 +56,22 @@ def test_a_killed_program_that_is_mixed_again_gives_the_same_trace(any_mpi, tmp_
     again = run_congest("mix", tmp_path / "raw", "-o", tmp_path / "again.vef", path=tmp_path / "again.vef")
     assert again.code == 0
     assert again.path.read_bytes() == outcome.path.read_bytes()
+
+
+def test_a_capture_that_is_asked_to_end_keeps_what_was_done(mpi, tmp_path):
+    path = tmp_path / "x.vef"
+    command = [mpi.mpirun, "-n", "3", str(mpi.build("endings.c")), "pause"]
+    congest = [sys.executable, "-c", "from cli.main import run; run()", "capture", "-o", str(path), "--", *command]
+    with (tmp_path / "messages").open("w+") as messages:
+        with subprocess.Popen(congest, stdout=subprocess.PIPE, stderr=messages, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.terminate()
+            assert process.wait() == 1
+        messages.seek(0)
+        assert "the program failed" in messages.read()
+    assert _is_usable(path)
+    assert messages_by_pair(read_trace(path)) == RING
 
 
 def test_calls_without_a_place_in_a_trace_are_counted(mpi):

@@ -80,8 +80,8 @@ def run_recorded(recorder: Recorder, folder: Path) -> int:
     command, variables = recorded_command(
         recorder.launcher, recorder.command, str(recorder.library), str(folder.resolve())
     )
-    with _interrupts_reach_the_command():
-        code = subprocess.run(command, env={**os.environ, **variables}).returncode
+    with subprocess.Popen(command, env={**os.environ, **variables}) as process, _signals_end(process):
+        code = process.wait()
     code = 128 - code if code < 0 else code
     if not any(folder.glob(f"*.{SUFFIX}")):
         raise CaptureError(_nothing_recorded(recorder, code))
@@ -89,13 +89,19 @@ def run_recorded(recorder: Recorder, folder: Path) -> int:
 
 
 @contextlib.contextmanager
-def _interrupts_reach_the_command() -> Iterator[None]:
-    """The terminal sends an interrupt to the command as well; it ends, and what it left is still used."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+def _signals_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """An interrupt or a request to end is the command's; what it left until then is still used."""
+    # A terminal sends an interrupt to the command as well, and a second one would end it before its ranks have.
+    handlers = {signal.SIGINT: lambda *_: None, signal.SIGTERM: lambda *_: process.terminate()}
+    try:
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    except ValueError:  # not in the main thread
+        before = {}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _nothing_recorded(recorder: Recorder, code: int) -> str:

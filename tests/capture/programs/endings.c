@@ -1,6 +1,7 @@
-/* A ring of messages, then an end as the argument says: ok, killed, no_finalize, abort, exit3. */
+/* A ring of messages, then an end as the argument says: ok, killed, no_finalize, abort, exit3, pause. */
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,11 @@ int main(int argc, char **argv) {
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (!strcmp(argv[1], "no_finalize")) exit(0);
+    if (!strcmp(argv[1], "pause")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) printf("ready\n"), fflush(stdout);
+        pause();
+    }
     MPI_Finalize();
     return !strcmp(argv[1], "exit3") ? 3 : 0;
 }
