@@ -23,7 +23,7 @@ def main(mpirun: str, rounds: int) -> None:
         program = folder / "overhead"
         recorder = prepare([mpirun, "-n", "2", str(program)], None, print)
         source = Path(__file__).with_suffix(".c")
-        subprocess.run([recorder.mpicc, "-O2", str(source), "-o", str(program)], check=True)
+        subprocess.run([recorder.mpicc, "-O2", "-w", str(source), "-o", str(program)], check=True)
         plain, recorded = [], []
         for index in range(rounds):
             plain.append(_run([recorder.launcher.path, *recorder.command[1:]]))
