@@ -25,9 +25,10 @@ SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    # Both launchers end a program that hangs.
+    "MPIEXEC_TIMEOUT": "120",
 }
 FAMILIES = {"openmpi": OPEN_MPI, "mpich": MPICH}
-TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,12 @@ def mpi(request: pytest.FixtureRequest, programs: Path, tmp_path: Path) -> Mpi:
 def openmpi(programs: Path, tmp_path: Path) -> Mpi:
     """Open MPI."""
     return make_mpi("openmpi", programs, tmp_path)
+
+
+@pytest.fixture
+def mpich(programs: Path, tmp_path: Path) -> Mpi:
+    """MPICH."""
+    return make_mpi("mpich", programs, tmp_path)
 
 
 @pytest.fixture

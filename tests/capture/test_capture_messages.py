@@ -85,6 +85,12 @@ def test_communicators_with_the_same_members_are_told_apart(mpi):
     assert len(trace.communicators.ids) == 3
 
 
+def test_duplicates_that_are_completed_in_another_order_are_the_same_communicators(mpich):
+    # Open MPI 4.1 itself hangs in this program.
+    trace = mpich.capture(2, "limits.c", "duplicates").trace
+    assert receive_order(trace, 1) == [(0, 33), (0, 22), (0, 11)]
+
+
 def test_a_thousand_communicators(mpi):
     # 334 splits into even and odd, 666 of both: as many broadcasts of 4 bytes.
     trace = mpi.capture(2, "limits.c", "many").trace

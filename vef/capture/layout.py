@@ -25,7 +25,7 @@ COLLECTIVES = (
 # How a communicator came about; "found" is one whose making was not seen.
 HOWS = (
     "world", "self", "found", "dup", "create", "create_group", "split", "split_type", "cart", "cart_sub", "graph",
-    "dist_graph", "intercomm", "merge", "from_group",
+    "dist_graph", "intercomm", "merge", "from_group", "idup",
 )  # fmt: skip
 WAITS = ("wait", "test")
 FLAGS = (

@@ -194,13 +194,13 @@ def _communicators(
     path: Path, records: NDArray[Any]
 ) -> tuple[tuple[RankCommunicator, ...], tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]]:
     """Communicators by number, and per communicator the world ranks that its peers are: flat, first, how many."""
-    made = np.flatnonzero(records["op"] == OP["comm"])
+    rows = np.flatnonzero(records["op"] == OP["comm"])
     words = records.view(np.int32).reshape(-1, RECORD.itemsize // 4)[:, :MEMBERS_PER_RECORD]
     found: list[RankCommunicator] = []
     identities: list[bytes] = []
     seen: dict[bytes, int] = {}
     flat: list[NDArray[np.int32]] = []
-    for row in made.tolist():
+    for row in rows.tolist():
         record = records[row]
         local, remote = int(record["bytes"]), int(record["bytes2"])
         blocks = -(-local // MEMBERS_PER_RECORD)
@@ -216,7 +216,8 @@ def _communicators(
         # Who makes communicators of one group from one parent makes them in the same order.
         if HOWS[record["kind"]] in ("intercomm", "found"):
             above = b""
-        digest = hashlib.blake2b(above + HOWS[record["kind"]].encode() + members.tobytes(), digest_size=7)
+        made = f"{HOWS[record['kind']]} {record['tag']}".encode()
+        digest = hashlib.blake2b(above + made + members.tobytes(), digest_size=7)
         nth = seen.get(digest.digest(), 0)
         seen[digest.digest()] = nth + 1
         digest.update(nth.to_bytes(8, "little"))

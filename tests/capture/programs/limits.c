@@ -1,4 +1,4 @@
-/* What programs do at the edges: same_members, many (communicators), huge (and empty messages), one_sided. */
+/* What programs do at the edges: same_members, duplicates, many (communicators), huge (and empty messages), one_sided. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,27 @@ static void same_members(void) {
     MPI_Ibarrier(a, requests);
     MPI_Ibarrier(b, requests + 1);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Begun in one order, completed in another on each rank; a message in each. */
+static void duplicates(void) {
+    MPI_Comm made[2], third;
+    MPI_Request requests[2];
+    char buffer[64] = {0};
+    MPI_Comm_idup(MPI_COMM_WORLD, made, requests);
+    MPI_Comm_idup(MPI_COMM_WORLD, made + 1, requests + 1);
+    if (rank == 0) MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Comm_dup(MPI_COMM_WORLD, &third);
+    if (rank) {
+        MPI_Wait(requests + 1, MPI_STATUS_IGNORE);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm order[3] = {made[0], made[1], third};
+    MPI_Request sends[3];
+    for (int i = 0; i < 3 && rank == 0; i++) MPI_Isend(buffer, 11 * (i + 1), MPI_CHAR, 1, 0, order[i], sends + i);
+    for (int i = 2; i >= 0 && rank == 1; i--)
+        MPI_Recv(buffer, 64, MPI_CHAR, 0, 0, order[i], MPI_STATUS_IGNORE);
+    if (rank == 0) MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
 }
 
 static void many(void) {
@@ -69,6 +90,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!strcmp(argv[1], "same_members")) same_members();
+    if (!strcmp(argv[1], "duplicates")) duplicates();
     if (!strcmp(argv[1], "many")) many();
     if (!strcmp(argv[1], "huge")) huge();
     if (!strcmp(argv[1], "one_sided")) one_sided();

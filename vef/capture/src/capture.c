@@ -66,6 +66,7 @@ struct comm {
     MPI_Comm handle;
     uint32_t id;
     int rank, size, inter, foreign;
+    int started; /* duplicates of it that were begun without blocking */
     struct comm *next;
 };
 
@@ -325,7 +326,7 @@ static int *world_ranks(MPI_Group group, int *number, int *foreign) {
 }
 
 /* Give a communicator a number and write who is in it. Not while the lock is needed by others for long: it is local. */
-static struct comm *add_comm(MPI_Comm handle, int how, uint32_t parent, uint64_t start) {
+static struct comm *add_comm(MPI_Comm handle, int how, uint32_t parent, int serial, uint64_t start) {
     struct comm *comm = calloc(1, sizeof *comm);
     comm->handle = handle;
     comm->id = comm_number++;
@@ -343,7 +344,7 @@ static struct comm *add_comm(MPI_Comm handle, int how, uint32_t parent, uint64_t
         PMPI_Group_free(&group);
     }
     struct record record = {.op = OP_COMM, .kind = (uint8_t)how, .comm = comm->id, .request = parent, .start = start,
-                            .end = start ? 0 : 1, .bytes = number, .bytes2 = remote_number,
+                            .end = start ? 0 : 1, .bytes = number, .bytes2 = remote_number, .tag = serial,
                             .flags = comm->foreign ? FLAG_FOREIGN : 0};
     append(&record);
     append_members(world, number);
@@ -360,7 +361,7 @@ static struct comm *find_comm(MPI_Comm handle) {
     if (last_comm && last_comm->handle == handle) return last_comm;
     struct comm *comm = comm_table[hash(comm_key(handle))];
     while (comm && comm->handle != handle) comm = comm->next;
-    if (!comm) comm = add_comm(handle, HOW_FOUND, NO_PARENT, 0);
+    if (!comm) comm = add_comm(handle, HOW_FOUND, NO_PARENT, 0, 0);
     return last_comm = comm;
 }
 
@@ -379,7 +380,7 @@ static void made_comm(MPI_Comm handle, int how, MPI_Comm parent, uint64_t start)
     if (handle == MPI_COMM_NULL)
         skip(start);
     else
-        add_comm(handle, how, parent == MPI_COMM_NULL ? NO_PARENT : find_comm(parent)->id, start);
+        add_comm(handle, how, parent == MPI_COMM_NULL ? NO_PARENT : find_comm(parent)->id, 0, start);
     unlock();
 }
 
@@ -453,7 +454,8 @@ static int complete(uint64_t key, const MPI_Status *status) {
         waited = 1;
     } else if (op == OP_COMM) {
         if (*request->made != MPI_COMM_NULL)
-            add_comm(*request->made, request->record.kind, find_comm(request->parent)->id, now());
+            add_comm(*request->made, request->record.kind, find_comm(request->parent)->id, request->record.tag,
+                     now());
     }
     if (request->persistent)
         request->active = 0;
@@ -531,8 +533,8 @@ static void begin(int level) {
     if (!active) return;
     header->thread_level = level == MPI_THREAD_MULTIPLE ? 3 : level == MPI_THREAD_SERIALIZED ? 2 : 0;
     threaded = level == MPI_THREAD_MULTIPLE;
-    add_comm(MPI_COMM_WORLD, HOW_WORLD, NO_PARENT, 0);
-    add_comm(MPI_COMM_SELF, HOW_SELF, NO_PARENT, 0);
+    add_comm(MPI_COMM_WORLD, HOW_WORLD, NO_PARENT, 0, 0);
+    add_comm(MPI_COMM_SELF, HOW_SELF, NO_PARENT, 0, 0);
     header->init_ns = now();
 }
 
@@ -895,8 +897,9 @@ MAKES_COMM(Comm_create_from_group, FROM_GROUP, MPI_COMM_NULL, made,
 #endif
 
 static void record_idup(uint64_t start, MPI_Comm comm, MPI_Comm *made, MPI_Request handle) {
-    struct record record = {.op = OP_COMM, .kind = HOW_DUP};
     lock();
+    /* They may be completed in any order; the order of the calls is the same for all members. */
+    struct record record = {.op = OP_COMM, .kind = HOW_IDUP, .tag = find_comm(comm)->started++};
     struct request *request = add_request(request_key(handle), &record);
     request->parent = comm;
     request->made = made;
