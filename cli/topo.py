@@ -11,6 +11,15 @@ import typer
 from cli.streams import check_target
 
 RATES = {"rate_min", "rate_max", "capacity", "injection", "bisection", "total_capacity"}
+NAMES = {
+    "injection": "injection (all hosts)",
+    "bisection": "bisection (one way)",
+    "bisection_ratio": "bisection ÷ half of the injection",
+    "total_capacity": "total capacity (all ports)",
+    "diameter_hops": "diameter (links)",
+    "mean_hops": "mean distance (links)",
+    "path_diversity": "shortest paths, first host to last",
+}
 
 
 def topo_command(
@@ -74,20 +83,27 @@ def _route(fabric: Any, source: str, target: str) -> list[str]:
 
 def _show(found: dict[str, Any]) -> None:
     for key, value in found.items():
-        name = key.replace("_", " ")
-        if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-            typer.echo(f"{name}:")
+        name = NAMES.get(key, key.replace("_", " "))
+        if key == "levels":
+            typer.echo(f"{name}:" if value else f"{name}: none")
             for row in value:
-                typer.echo(
-                    "  "
-                    + ", ".join(f"{column.replace('_', ' ')} {_shown(column, cell)}" for column, cell in row.items())
-                )
+                rate, latency = _span(row, "rate_min", "rate_max"), _span(row, "latency_min_s", "latency_max_s")
+                capacity = _shown("capacity", row["capacity"])
+                links = f"{row['links']:,} links of {rate}, {latency}"
+                typer.echo(f"  {row['name']}: {links}; {capacity} each way in all")
         elif isinstance(value, dict):
-            typer.echo(f"{name}: " + ", ".join(f"{column} {_shown(column, cell)}" for column, cell in value.items()))
+            ratios = ", ".join(f"{at} {_shown(at, cell)} to 1" for at, cell in value.items())
+            typer.echo(f"{name}: {ratios or 'none'}")
         elif isinstance(value, list | tuple):
             typer.echo(f"{name}: " + " ".join(str(cell) for cell in value))
         else:
             typer.echo(f"{name}: {_shown(key, value)}")
+
+
+def _span(row: dict[str, Any], low: str, high: str) -> str:
+    """A figure, or from where to where it goes."""
+    ends = [_shown(low, row[low]), _shown(high, row[high])]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _shown(key: str, value: Any) -> str:
@@ -103,5 +119,5 @@ def _shown(key: str, value: Any) -> str:
             return format_size(float(value))
         if key in RATES:
             return format_rate(float(value))
-        return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+        return f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
     return str(value)
