@@ -93,6 +93,8 @@ def in_words(quantity: str, value: float | None) -> str:
     """A value with its unit."""
     if value is None:
         return "none"
+    if quantity == "g5_share":
+        return f"{100 * value:.3g} %"
     return format_time(value) if quantity in TIMES else f"{value:.4g}" if value % 1 else f"{value:.0f}"
 
 

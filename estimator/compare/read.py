@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 import sys
 import zlib
 from collections.abc import Callable, Mapping
@@ -153,7 +154,8 @@ def _refuse(path: str, text: str, word: str) -> None:
 
 def _not_json(path: str, text: str, error: json.JSONDecodeError) -> ResultError:
     where = f"line {error.lineno}, column {error.colno}"
-    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+    # A word or number that the end cuts, such as "nul", stands there as well.
+    if error.msg.startswith("Unterminated string") or re.fullmatch(r"[\w.+-]*", text[error.pos :].rstrip()):
         if text.lstrip().startswith("{"):
             return ResultError(path, where, "the end of the file", "the rest of the JSON: it is cut short")
     elif error.msg == "Extra data" and text.lstrip().startswith('{"kind"'):

@@ -137,7 +137,9 @@ def _message(aspect: str, field: str, base: Any, new: Any) -> str:
         "parameters": f"the parameters differ: {field.partition('.')[2]}",
         "algorithms": f"the algorithms differ: {field.partition('.')[2] or field}",
     }.get(aspect, f"the {field.replace('_', ' ')} differs:")
-    return f"{subject} {_quoted(base)} → {_quoted(new)}"
+    absent = {"algorithms": "not forced", "parameters": "no limit"}.get(aspect, "nothing")
+    shown = (absent if value is None else _quoted(value) for value in (base, new))
+    return f"{subject} {' → '.join(shown)}"
 
 
 def _traces(rows: Any) -> str:

@@ -52,10 +52,9 @@ def summary_lines(comparison: dict[str, Any]) -> list[str]:
     else:
         lines.append("There are no collectives; totals and steps are compared.")
     if counts["newly_marked"] or counts["no_longer_marked"]:
-        wrong = f" ({counts['likely_wrong']} of them likely wrong)" if counts["likely_wrong"] else ""
-        lines.append(
-            f"Steps newly marked “run G5”: {counts['newly_marked']}{wrong}; no longer: {counts['no_longer_marked']}."
-        )
+        wrong, marked = counts["likely_wrong"], counts["newly_marked"]
+        kind = f", or marked before and now likely wrong: {marked} ({wrong} likely wrong)" if wrong else f": {marked}"
+        lines.append(f"Steps newly marked “run G5”{kind}; no longer marked: {counts['no_longer_marked']}.")
     return lines
 
 
