@@ -186,7 +186,7 @@ def matching_ports(fabric: Fabric, pattern: str) -> NDArray[np.int64]:
         found = np.array([i for i, name in enumerate(fabric.port_names()) if fnmatchcase(name, wanted)], np.int64)
     if not found.size:
         raise ConfigError(
-            fabric.source or fabric.name, None, f"background on '{pattern}', which no port is called",
+            "background", None, f"'{pattern}', which no port of {fabric.source or fabric.name} is called",
             f"a pattern of port names such as {fabric.port_name(0)}, or a level",
             f"levels here: {', '.join(fabric.level_names)}",
         )  # fmt: skip

@@ -59,6 +59,7 @@ def place(tasks_per_job: Sequence[int], fabric: Fabric, how: str = "block", rank
     path = Path(how)
     if not path.is_file():
         hint = nearest(how, ("block", "round-robin", "random:1")) if "/" not in how and "." not in how else ""
+        hint = hint if hint.startswith("did you mean") else ""
         raise ConfigError(source, None, f"'{how}', which is no file", _HOW, hint)
     return _from_file(path, tasks_per_job, fabric, ranks_per_node)
 

@@ -43,19 +43,23 @@ def warn_oddities(
         to_self = plain[columns["task"][plain] == columns["peer"][plain]]
         others = len(plain) - len(to_self)
         if len(to_self):
-            found = f"{len(to_self)} records with source = destination, a size and no +4"
+            found = f"{_counted(len(to_self), 'record')} with source = destination, a size and no +4"
             hint = "taken as messages to self"
             log.warn(line_of(int(to_self[0])), "self-message", found, "size 0 or +4", hint)
         if others and np.any(message & marked):
             first = plain[columns["task"][plain] != columns["peer"][plain]][0]
-            found = f"{others} messages without +4 in the dependency kind"
+            found = f"{_counted(others, 'message')} without +4 in the dependency kind"
             hint = "taken as messages"
             log.warn(line_of(int(first)), "unmarked-message", found, "+4 as on the others", hint)
     odd = np.flatnonzero((kind == COLLECTIVE) & marked)
     if len(odd):
-        found = f"{len(odd)} collective records with +4 in the dependency kind"
+        found = f"{_counted(len(odd), 'collective record')} with +4 in the dependency kind"
         log.warn(line_of(int(odd[0])), "marked-collective", found, "0 to 3", "the +4 is ignored")
     p2p = len(kind) - int(np.count_nonzero(kind == COLLECTIVE))
     largest = int(columns["id"].max(where=kind != COLLECTIVE, initial=-1))
     if largest + 1 != p2p:
         log.warn(None, "id-gaps", f"message ids up to {largest} for {p2p} records", f"0 to {p2p - 1}")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -126,7 +126,7 @@ class Explainer:
         missing = [task for task in members if task not in first]
         if missing and not self.damage.hides_collective(int(name[1:])):
             found = f"{name} without a record of {listed(missing)}"
-            expected = f"all {len(members)} tasks of {label}, or none of them leaves it"
+            expected = f"a record of each of the {len(members)} tasks of {label}; else none gets out of {name}"
             self.log.error(self.line_of(rows[0]), "collective-missing", found, expected)
 
     def _root(self, name: str, op: Op, rows: list[int], tasks: list[int]) -> None:
