@@ -38,7 +38,9 @@ def estimate_command(
         str,
         typer.Option(help="segmented, alpha-beta, static, fluid, mm1, md1, mg1, kingman or empirical."),
     ] = "segmented",
-    placement: Annotated[str, typer.Option(help="block, round-robin, random:SEED, or a file of hosts.")] = "block",
+    placement: Annotated[
+        str, typer.Option(help="block, round-robin, random:SEED, or a file with a host per task.")
+    ] = "block",
     ranks_per_node: Annotated[int, typer.Option(min=1, help="Tasks on each host.")] = 1,
     routing: Annotated[str | None, typer.Option(help="Routing rule instead of the topology's.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of hashed routing.")] = None,
@@ -62,7 +64,8 @@ def estimate_command(
     top: Annotated[int, typer.Option(min=1, help="Rows of each table.")] = 10,
     steps: Annotated[bool, typer.Option("--steps", help="List every step.")] = False,
     fail_on: Annotated[
-        list[str] | None, typer.Option(metavar="EXPR", help="Exit 1 if this holds, such as g5>0; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="EXPR", help="Exit 1 if this holds, such as likely_wrong>0; repeatable."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 3 if part of the input is not covered.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No warnings, no progress.")] = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from estimator.output.ranking import congestion_s, leading_collectives, leading_steps, marked_groups, network_s
-from estimator.output.words import advice, alike, assumptions, group_mark, limits, mark, step_name, verdict
+from estimator.output.words import advice, alike, assumptions, group_mark, limits, mark, of_job, step_name, verdict
 from estimator.units import format_rate, format_size, format_time
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def show(console: Console, document: dict[str, Any], *, top: int, steps: bool) -
     _breakdowns(console, document, min(top, 3))
     _reasons(console, document, min(top, 5))
     if steps:
-        _steps(console, document["steps"], "All steps")
+        _steps(console, document, document["steps"], "All steps")
     else:
         leading = leading_steps(_point_to_point(document), min(top, 5), marked_only=False)
-        _steps(console, leading, "Point-to-point steps, marked and most loaded first")
+        _steps(console, document, leading, "Point-to-point steps, marked and most loaded first")
     _ports(console, document, min(top, 5))
     lines_of(console, "Assumed", assumptions(document))
     lines_of(console, "Limits and next steps", [*limits(document), *advice(document)])
@@ -62,8 +62,13 @@ def table_of(console: Console, title: str, columns: list[tuple[str, str]]) -> Ta
         padding=(0, 1, 0, 0),
     )
     for name, justify in columns:
-        limit = 11 if name == "algorithm" and console.width < WIDE else None
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True, max_width=limit)
+        # Where space is short it is taken from names of algorithms; a number that is cut is a wrong number.
+        table.add_column(
+            name,
+            justify="right" if justify == "right" else "left",
+            no_wrap=name != "algorithm",
+            overflow="ellipsis",
+        )
     console.print()
     return table
 
@@ -112,19 +117,22 @@ def _reasons(console: Console, document: dict[str, Any], top: int) -> None:
     console.print(f"[bold]Run G5 on these steps, and why[/bold]{tail}", highlight=False)
     for group in groups[:top]:
         step = group.worst
-        kind = f"{step['pattern']}, {step['severity']}"
-        text = f"{step_name(step)}{alike(group.count)}, {kind}: {'; '.join(step['reasons'])}."
+        pattern = "" if step["pattern"] == "point-to-point" else f"{step['pattern']}, "
+        kind = f"{pattern}{step['severity']}"
+        text = f"{step_name(step, document)}{alike(group.count)}, {kind}: {'; '.join(step['reasons'])}."
         console.print(f"- {text}", highlight=False, style=STYLES[step["severity"]], markup=False)
 
 
-def _steps(console: Console, steps: list[dict[str, Any]], title: str) -> None:
+def _steps(console: Console, document: dict[str, Any], steps: list[dict[str, Any]], title: str) -> None:
     if not steps:
         return
     columns = [("step", "left"), ("pattern", "left"), ("msgs", "right"), ("bytes", "right"), ("start", "right")]
     columns += [("latency", "right"), ("ρ", "right"), ("flows", "right"), ("mark", "left")]
     table = table_of(console, title, columns)
     for step in steps:
-        name = str(step["id"]) if step["collective"] is None else f"{step['id']} {step['collective']}/{step['round']}"
+        name = f"{step['id']} {step['collective']}/{step['round']}"
+        if step["collective"] is None:
+            name = f"{step['id']}{of_job(step, document)}"
         cells = [
             name, step["pattern"], str(step["messages"]), format_size(step["bytes"]), format_time(step["start_s"]),
             format_time(step["latency_s"]), f"{step['rho']:.2f}", str(step["flows"]),

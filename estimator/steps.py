@@ -191,7 +191,8 @@ def reasons(steps: Steps, index: int, port_name: str, port_rate: float, paramete
             f"the burst of {format_size(float(steps.burst_bytes[index]))} lasts {format_time(burst_s)}"
         )
         if steps.peak_bytes[index] > 0:
-            text += f" and queues up to {format_size(float(steps.peak_bytes[index]))}"
+            # The largest backlog may be at another port than the one with the highest load.
+            text += f"; the longest queue on its way is {format_size(float(steps.peak_bytes[index]))}"
         found.append(text)
     buffer = buffer_of(parameters)
     if steps.paused_s[index] > 0.0:
@@ -200,7 +201,8 @@ def reasons(steps: Steps, index: int, port_name: str, port_rate: float, paramete
             f"{HELD_UP[parameters.fabric]}"
         )
     elif steps.severity[index] == LIKELY_WRONG:
-        fills = f" in {format_time(buffer / ((rho - 1.0) * port_rate))}" if rho > 1.0 else ""
+        here = rho > 1.0 and float(steps.burst_bytes[index]) > float(steps.peak_bytes[index])
+        fills = f" in {format_time(buffer / ((rho - 1.0) * port_rate))}" if here else ""
         found.append(f"a port buffer of {format_size(buffer)} fills{fills}; {NOT_MODELLED[parameters.fabric]}")
     latency, p99 = float(steps.finish_s[index] - steps.start_s[index]), float(steps.latency_p99_s[index])
     if p99 - latency > UNSTEADY_SHARE * latency:

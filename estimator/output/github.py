@@ -21,7 +21,7 @@ def render(document: dict[str, Any], gates: Sequence[Gate] = ()) -> str:
         if gate.fails(document):
             lines.append(f"::error title=congest --fail-on::{escaped(gate.describe(document))}")
     for step in leading_steps(document["steps"], MOST, marked_only=True):
-        text = f"{step_name(step)}: {'; '.join(step['reasons'])}"
+        text = f"{step_name(step, document)}: {'; '.join(step['reasons'])}"
         lines.append(f"::warning file={trace},title=run G5 ({step['severity']})::{escaped(text)}")
     for warning in document["warnings"]:
         place = f"file={warning['file']},line={warning['line'] or 1}," if warning["file"] else ""

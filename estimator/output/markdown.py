@@ -33,7 +33,7 @@ def render(document: dict[str, Any], *, top: int = 10, steps: bool = False) -> s
         lines += ["| --- | --- | --: | --: | --: | --: | --- |"]
     for step in chosen:
         cells = [
-            step_name(step), step["pattern"], str(step["messages"]), format_size(step["bytes"]),
+            step_name(step, document), step["pattern"], str(step["messages"]), format_size(step["bytes"]),
             format_time(step["latency_s"]), f"{step['rho']:.2f}", "; ".join(step["reasons"]),
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")

@@ -40,7 +40,7 @@ def verdict(document: dict[str, Any]) -> list[str]:
     else:
         lines.append(
             f"{summary['g5_steps']} of {summary['steps']} steps are marked “run G5” "
-            f"({percent(summary['g5_share_of_time'])} of the time of all): "
+            f"({percent(summary['g5_share_of_time'])} of the time of all steps): "
             f"{wrong} likely wrong, {summary['g5_steps'] - wrong} informational."
         )
     return lines
@@ -51,10 +51,10 @@ def _contention(document: dict[str, Any]) -> str:
     summary = document["summary"]
     if summary["worst_port"] is None:
         return "No two flows ever meet at a port: there is no congestion."
-    queue = max(document["steps"], key=lambda step: step["queue_s"])
-    where = (
-        f"the highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}, the longest queue "
-        f"{format_time(queue['queue_s'])} at {queue['worst_port']}."
+    lengths = [(port["peak_backlog_bytes"] / port["capacity"], port["name"]) for port in document["ports"]]
+    queue_s, port = max(lengths, key=lambda row: row[0])
+    where = f"the highest load is ρ {summary['max_rho']:.2f} at {summary['worst_port']}, " + (
+        f"the longest queue {format_time(queue_s)} at {port}." if queue_s > 0 else "no port of a switch has a queue."
     )
     slowdown = summary["slowdown"]
     if slowdown is None:
@@ -106,7 +106,7 @@ def assumptions(document: dict[str, Any]) -> list[str]:
     """What was assumed, so that it can be put right."""
     inputs = document["inputs"]
     topology, parameters = inputs["topology"], inputs["parameters"]
-    forced = "".join(f", {op}={name} forced" for op, name in inputs["collective_algorithms"].items())
+    forced = "".join(_forced(document, op, str(name)) for op, name in inputs["collective_algorithms"].items())
     lines = [
         f"{topology['kind']} of {topology['hosts']} hosts ({topology['path']}), routing {inputs['routing']} "
         f"(seed {inputs['seed']}), {topology['switching']}",
@@ -125,6 +125,20 @@ def assumptions(document: dict[str, Any]) -> list[str]:
     if not inputs["background"]:
         lines.append("no traffic of others (--background PORTS=RHO adds some)")
     return lines
+
+
+def _forced(document: dict[str, Any], op: str, wanted: str) -> str:
+    """An algorithm that was asked for, and how many calls ran another since it cannot run there."""
+    names = {found.name for found in ALGORITHMS[_operation(op)] if wanted in (found.name, str(found.id))}
+    asked = [row for row in document["collectives"] if _operation(row["op"]) == _operation(op)]
+    asked = [row for row in asked if "asked for" in row["algorithm_reason"]]
+    others = sum(row["algorithm"] not in names for row in asked)
+    return f", {op}={wanted} forced" + (f" (cannot run in {others} of {len(asked)} calls)" if others else "")
+
+
+def _operation(op: str) -> str:
+    """An operation as the table of algorithms calls it."""
+    return "bcast" if op == "broadcast" else op
 
 
 def _protocols(topology: dict[str, Any]) -> str:
@@ -165,7 +179,7 @@ def advice(document: dict[str, Any]) -> list[str]:
     lines = []
     wrong = [group for group in marked_groups(document) if group.worst["severity"] == WRONG]
     if wrong:
-        shown = ", ".join(step_name(group.worst) + alike(group.count) for group in wrong[:5])
+        shown = ", ".join(step_name(group.worst, document) + alike(group.count) for group in wrong[:5])
         more = f" and {len(wrong) - 5} kinds more" if len(wrong) > 5 else ""
         lines.append(f"Simulate packet by packet (G5): {shown}{more}.")
     elif document["summary"]["g5_steps"]:
@@ -183,12 +197,16 @@ def _other_algorithm(document: dict[str, Any]) -> list[str]:
         return []
     worst = max(congested, key=congestion_s)
     series = document["inputs"]["openmpi"]
-    known = ALGORITHMS["bcast" if worst["op"] == "broadcast" else worst["op"]]
+    op = worst["op"]
+    # Unequal sizes make it the v-variant, which has algorithms of its own.
+    if f": {op}v" in worst["algorithm_reason"]:
+        op += "v"
+    known = ALGORITHMS[_operation(op)]
     others = [found.name for found in known if found.name != worst["algorithm"] and series in found.versions]
     share = percent(congestion_s(worst) / worst["latency_s"])
     return [
         f"Congestion is {share} of {worst['id']} {worst['op']}: try another "
-        f"--placement or --routing, or --collective {worst['op']}=ALGORITHM ({', '.join(others)})."
+        f"--placement or --routing, or --collective {op}=ALGORITHM ({', '.join(others)})."
     ]
 
 
@@ -197,11 +215,16 @@ def alike(count: int) -> str:
     return f" (and {count - 1} like it)" if count > 1 else ""
 
 
-def step_name(step: dict[str, Any]) -> str:
-    """A step as people call it."""
+def step_name(step: dict[str, Any], document: dict[str, Any]) -> str:
+    """A step as people call it; of several jobs it says which."""
     if step["collective"] is None:
-        return f"step {step['id']} (point-to-point)"
+        return f"point-to-point step {step['id']}{of_job(step, document)}"
     return f"{step['collective']} round {step['round']}"
+
+
+def of_job(step: dict[str, Any], document: dict[str, Any]) -> str:
+    """Which job a step is of, where there are several; collectives have it in their name."""
+    return f" of job {step['trace']}" if len(document["inputs"]["traces"]) > 1 else ""
 
 
 def mark(severity: str | None) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -261,3 +262,42 @@ def test_a_lone_message_has_a_slowdown_of_one(tmp_path: Path) -> None:
 def test_limits_of_parameters(setting: str, code: int) -> None:
     done = congest("estimate", RING, "--topo", FABRIC, "--model", "empirical", "--set", setting)
     assert done.code == code
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "140"])
+def test_no_number_of_a_table_is_cut(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = congest("estimate", TRAINING, "--topo", "configs/leafspine.yaml", "--quiet").out
+    rows = [line for line in shown.splitlines() if re.match(r" G\d+ (allreduce|barrier) ", line) and "iB " in line]
+    assert len(rows) == 2
+    for row in rows:
+        # Of 48 alike, with a mark: what a cut number or mark would lose is its end.
+        assert re.search(r"G5 ×\d+\s*$", row)
+        assert len(re.findall(r"\d[\d.]*(?:ns|us|ms|s) ", row)) == 3
+        assert all(re.search("[a-z]…", cell) for cell in row.split() if "…" in cell)
+
+
+def test_the_longest_queue_is_the_one_of_the_port_that_is_named() -> None:
+    document = result(TRAINING, "--topo", FABRIC)
+    longest = max(port["peak_backlog_bytes"] / port["capacity"] for port in document["ports"])
+    shown = " ".join(congest("estimate", TRAINING, "--topo", FABRIC, "--quiet").out.split())
+    value, unit, name = re.search(r"longest queue ([\d.]+)(us|ms|ns) at (\S+)\.", shown).groups()
+    port = next(port for port in document["ports"] if port["name"] == name)
+    assert port["peak_backlog_bytes"] / port["capacity"] == longest
+    assert float(value) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}[unit] == pytest.approx(longest, rel=1e-3)
+
+
+def test_a_forced_algorithm_that_cannot_run_is_told(tmp_path: Path) -> None:
+    # One element of 4 bytes for four ranks: a ring has nothing to hand to three of them.
+    trace = tmp_path / "small.vef"
+    records = "".join(f"G0 C0 2 {task} 4 4 0 0 -1\n" for task in range(4))
+    trace.write_text(f"VEF3 4 0 1 1 0 1 1000\nC0 0 1 2 3\n{records}")
+    shown = congest("estimate", trace, "--topo", FABRIC, "--collective", "allreduce=ring").out
+    assert "allreduce=ring forced (cannot run in 1 of 1 calls)" in " ".join(shown.split())
+
+
+def test_steps_of_several_jobs_say_of_which() -> None:
+    shown = congest("estimate", RING, RING, "--topo", FABRIC, "--steps").out
+    assert "of job 0" in shown
+    assert "of job 1" in shown
+    assert "of job" not in congest("estimate", RING, "--topo", FABRIC, "--steps").out

@@ -98,7 +98,7 @@ def test_numbers_in_the_reasons() -> None:
     assert abs(8 * MIB / RATE - 671.1e-6) < 0.05e-6
     assert "the burst of 8MiB lasts 671.1us" in first
     assert abs(8 * MIB - (MIB - MTU) - 7.004 * MIB) < 0.0005 * MIB
-    assert "queues up to 7.004MiB" in first
+    assert "the longest queue on its way is 7.004MiB" in first
     # B/((n-1)C)
     assert abs(4 * MIB / (7 * RATE) - 47.93e-6) < 0.005e-6
     assert "a port buffer of 4MiB fills in 47.93us" in second
