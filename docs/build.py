@@ -28,9 +28,9 @@ COLLECTIVES = """# Collectives
 
 A trace says which collective was called; what goes over the network depends on the algorithm. `congest` takes the
 one that Open MPI 4.1 and 5.0 choose by themselves for the number of ranks and the size (`--openmpi 4.1|5.0|main`),
-and the result names it and the rule. `--collective allreduce=ring` forces another, by name or
-number (`bcast` and `broadcast` are the same). Where that cannot run, a ring with fewer elements than ranks for example, another does as in Open MPI: the
-result counts such calls under *Assumed*, and `algorithm_reason` in the JSON says why.
+and the result names it and the rule. `--collective allreduce=ring` forces another, by name or number (`bcast` and
+`broadcast` are the same). Where that cannot run, such as a ring with fewer elements than ranks, another does as in
+Open MPI: the result counts such calls under *Assumed*, and `algorithm_reason` in the JSON says why.
 
 A reduction is taken to have elements of 4 bytes where its size is a multiple of 4, else of 1 byte. Where the members'
 sizes differ, gather, scatter and allgather are their v-variants; an AlltoAll that gives totals is an alltoallv.

@@ -291,7 +291,7 @@ def test_a_forced_algorithm_that_cannot_run_is_told(tmp_path: Path) -> None:
     # One element of 4 bytes for four ranks: a ring has nothing to hand to three of them.
     trace = tmp_path / "small.vef"
     records = "".join(f"G0 C0 2 {task} 4 4 0 0 -1\n" for task in range(4))
-    trace.write_text(f"VEF3 4 0 1 1 0 1 1000\nC0 0 1 2 3\n{records}")
+    trace.write_text(f"VEF3 4 0 1 1 4 1 1000\nC0 0 1 2 3\n{records}")
     shown = congest("estimate", trace, "--topo", FABRIC, "--collective", "allreduce=ring").out
     assert "allreduce=ring forced (cannot run in 1 of 1 calls)" in " ".join(shown.split())
 
