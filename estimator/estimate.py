@@ -20,6 +20,7 @@ from estimator.replay.buffers import BackPressure, replay_with_buffers
 from estimator.replay.engine import Replay, Settings
 from estimator.steps import Steps, read_steps
 from estimator.topology import Background, Fabric
+from estimator.units import format_size
 from estimator.workload import IDEAL, Workload, build_workload
 from vef import IdealReplay, Trace, ideal_replay
 
@@ -149,6 +150,13 @@ def estimate(
         raise EstimateError(f"unknown model {options.model!r}; known are {', '.join(MODELS)}")
     check_forced(options.collectives, options.openmpi)
     parameters = parameters_for(fabric, options.parameters)
+    buffer_bytes = float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes))
+    if buffer_bytes < parameters.mtu_bytes and parameters.fabric != "tcp":
+        half = "twice " if parameters.fabric == "roce" else ""
+        raise EstimateError(
+            f"buffer_size_bytes: found {format_size(parameters.buffer_size_bytes)}; expected {half}the packet of "
+            f"{format_size(parameters.mtu_bytes)} (mtu_bytes) or more, since a packet must fit before it is sent"
+        )
     try:
         ideal = tuple(ideal_replay(trace, options.compute_scale) for trace in traces)
     except ValueError as error:
@@ -177,7 +185,7 @@ def estimate(
         network,
         workload.work,
         replay_settings(options.model, workload.fabric, parameters),
-        buffer_bytes=float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes)),
+        buffer_bytes=buffer_bytes,
         lossless=parameters.fabric != "tcp",
         background=flows,
         progress=None if progress is None else lambda delivered: progress(delivered, total),

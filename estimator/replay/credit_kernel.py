@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from estimator.replay.layout import N_CELL_FREE
+from estimator.replay.layout import N_CELL_FREE, UNLIMITED_RATE
 from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.port_kernel import (
     depart,
@@ -31,8 +31,10 @@ from estimator.replay.tables import (
     cells_of,
     counter_of,
     flight_of,
+    hops_of,
     path_ports_of,
     paths_of,
+    pool_of,
     ports_of,
     settings_of,
 )
@@ -59,6 +61,21 @@ def give_back(t: Tables, index: int) -> None:
 
 
 @kernel_part
+def paused_so_far(port: Any, now: float) -> float:
+    """Time that the port's next cell has had no credit, up to now."""
+    return port.paused + (now - port.blocked_since if port.blocked == 1 else 0.0)
+
+
+@kernel_part
+def note_pauses(t: Tables, msg: int, path: int, now: float) -> None:
+    """Keep with a posted message of a collective how long its injection port had been held up by then."""
+    pooled = msg - settings_of(t)[0].sends
+    if pooled >= 0:
+        port = ports_of(t)[path_ports_of(t)[paths_of(t)[path].begin]]
+        pool_of(t)[pooled].paused = paused_so_far(port, now)
+
+
+@kernel_part
 def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now: float) -> None:
     """Make a message the one that its injection port sends now."""
     index = path_ports_of(t)[paths_of(t)[path].begin]
@@ -67,13 +84,19 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
     message = flight_of(t)[slot]
     message.left_bytes = size
     message.paused = 0.0
+    message.held = 0
+    pooled = msg - settings_of(t)[0].sends
+    message.nic_paused = paused_so_far(port, now) - pool_of(t)[pooled].paused if pooled >= 0 else 0.0
+    for hop in range(paths_of(t)[path].hops):
+        passed = hops_of(t)[slot * settings_of(t)[0].longest + hop]
+        passed.updated = 0.0
+        passed.counted = 0.0
     message.started = max(posted + overhead_of(t, size), now)
     message.alone_rate = source_rate(t, path)
     port.nic_busy = 1
     port.nic_slot = slot
     port.bytes += size
-    port.updated = max(port.updated, message.started + size / port.rate)
-    if port.ep_merging == 1 and port.updated > port.ep_start:
+    if port.ep_merging == 1 and port.updated > port.ep_start and port.rate < UNLIMITED_RATE:
         message.shared = 1
         message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
         message.rho_port = index
@@ -81,19 +104,20 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
         message.rho_bytes = port.ep_bytes
         port.max_rho = max(port.max_rho, message.rho)
     if message.started > now:
+        port.nic_early = 1
         push(t, message.started, FREE + 16 * index, 0.0, 0, EARLY)
     else:
         serve(t, index, now)
 
 
 @kernel_part
-def next_size(t: Tables, port: Any, now: float) -> float:
+def next_size(t: Tables, port: Any) -> float:
     """Bytes of the cell that the port would send next, -1 for none."""
     if port.nic_busy == 1:
-        message = flight_of(t)[port.nic_slot]
-        if message.started > now:
+        # Not by the time: of events of one instant, a later one may have a time that is a rounding earlier.
+        if port.nic_early == 1:
             return -1.0
-        return min(message.left_bytes, settings_of(t)[0].cell_bytes)
+        return min(flight_of(t)[port.nic_slot].left_bytes, settings_of(t)[0].cell_bytes)
     if port.cell_first >= 0:
         return cells_of(t)[port.cell_first].size
     return -1.0
@@ -120,26 +144,44 @@ def next_cell(t: Tables, port: Any, size: float, now: float) -> int:
 
 
 @kernel_part
+def hold(t: Tables, port: Any, now: float) -> None:
+    """The port's next cell has no credit."""
+    port.blocked = 1
+    port.blocked_since = now
+    slot = port.nic_slot if port.nic_busy == 1 else cells_of(t)[port.cell_first].slot
+    message = flight_of(t)[slot]
+    if message.held == 0:
+        message.held_since = now
+    message.held += 1
+
+
+@kernel_part
+def let_go(port: Any, message: Any, now: float) -> None:
+    """It has credit again; cells of a message that wait at several ports at once wait once."""
+    port.blocked = 0
+    port.paused += max(now - port.blocked_since, 0.0)
+    message.held -= 1
+    if message.held == 0:
+        message.paused += max(now - message.held_since, 0.0)
+
+
+@kernel_part
 def serve(t: Tables, index: int, now: float) -> None:
     """Start the port's next cell, if there is one, the port is idle and the next buffer has room."""
     port = ports_of(t)[index]
     if port.sending == 1:
         return
-    size = next_size(t, port, now)
+    size = next_size(t, port)
     if size < 0.0:
         return
     if port.credit < size:
         if port.blocked == 0:
-            port.blocked = 1
-            port.blocked_since = now
+            hold(t, port, now)
         return
     at = next_cell(t, port, size, now)
     cell = cells_of(t)[at]
-    message = flight_of(t)[cell.slot]
     if port.blocked == 1:
-        port.blocked = 0
-        port.paused += now - port.blocked_since
-        message.paused += now - port.blocked_since
+        let_go(port, flight_of(t)[cell.slot], now)
     port.credit -= size
     transmit(t, at, index, now)
 
@@ -159,6 +201,13 @@ def transmit(t: Tables, at: int, index: int, now: float) -> None:
     slower = first / port.packet_rate - first / port.rate
     head = now + first / rate + slower + port.latency
     tail = ends + slower + port.latency
+    if port.packet_rate < port.rate:
+        # Over a bundle a short packet could overtake those before it; the cells of a message stay in order.
+        hop = hops_of(t)[cell.slot * settings_of(t)[0].longest + cell.hop]
+        head = max(head, hop.updated)
+        tail = max(tail, hop.counted)
+        hop.updated = head
+        hop.counted = tail
     if cell.is_first == 1:
         message.waited += now - cell.reached
         if cell.hop == 0:
@@ -175,6 +224,9 @@ def transmit(t: Tables, at: int, index: int, now: float) -> None:
         return
     if cell.is_last == 1:
         push(t, tail + message.random_mean, DELIVER + 16 * cell.slot, 0.0, 0, EARLY)
+    if port.credit < np.inf:
+        # A host that relays for others takes what is for itself at once.
+        push(t, tail + port.latency, CREDIT + 16 * index, size, 0, EARLY)
     give_back(t, at)
 
 
@@ -190,7 +242,7 @@ def on_cell(t: Tables, at: int, now: float) -> None:
     if cell.is_first == 1:
         before = ports_of(t)[ingress]
         first = min(message.size, settings_of(t)[0].packet_bytes)
-        enter_episode(port, ingress, now - first / before.packet_rate)
+        enter_episode(port, ingress, before, now - first / before.packet_rate)
         offer(message, port, before, first)
         port.members += 1
         if port.backlog <= 0.0:
@@ -198,8 +250,10 @@ def on_cell(t: Tables, at: int, now: float) -> None:
     port.backlog += cell.size
     port.ep_bytes += cell.size
     port.bytes += cell.size
+    port.updated = max(port.updated, now, cell.tail)
     if cell.is_first == 1 or cell.is_last == 1:
-        note_load(message, port, index, max(now, cell.tail))
+        # Up to the last of the bytes that are counted, which may be another message's.
+        note_load(message, port, index, port.updated)
     cell.reached = now
     cell.next = -1
     if port.cell_last >= 0:
@@ -221,7 +275,8 @@ def on_credit(t: Tables, index: int, size: float, now: float) -> None:
 def on_free(t: Tables, index: int, now: float) -> bool:
     """The port's cell has left, or its next message is ready; true when a whole message has left its host."""
     port = ports_of(t)[index]
-    if port.sending == 0:
+    if port.nic_early == 1:
+        port.nic_early = 0
         serve(t, index, now)
         return False
     port.sending = 0

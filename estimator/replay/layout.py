@@ -83,6 +83,7 @@ PORT_TYPE = np.dtype(
         ("ep_flows", "i4"),  # most messages present at once
         ("flows", "i4"),  # closed-form models: messages in flight across the port
         ("ep_merging", "u1"),  # more than one ingress
+        ("ep_instant", "u1"),  # one of them has no limit of rate
         ("dirty", "u1"),  # a ripple is due
         ("due_next", "i4"),  # port whose ripple is due next
         ("due_time", "f8"),
@@ -96,6 +97,7 @@ PORT_TYPE = np.dtype(
         ("send_from", "i4"),
         ("send_last", "u1"),
         ("sending", "u1"),
+        ("nic_early", "u1"),  # the started message is not ready to be sent
         ("blocked", "u1"),
         ("cell_first", "i4"),  # cells that wait
         ("cell_last", "i4"),
@@ -137,7 +139,10 @@ FLIGHT_TYPE = np.dtype(
         ("rho_flows", "i4"),
         ("shared", "u1"),  # its injection queue held messages of other tasks
         # with credits
-        ("paused", "f8"),  # time that its cells were first in a queue and had no credit
+        ("paused", "f8"),  # time that any of its cells was first in a queue and had no credit
+        ("held_since", "f8"),
+        ("nic_paused", "f8"),  # time that its injection port was held up while it waited there
+        ("held", "i4"),  # ports where that is so now
         ("random_mean", "f8"),  # sums over its random waits
         ("random_variance", "f8"),
         ("random_bound", "f8"),
@@ -167,8 +172,8 @@ CELL_TYPE = np.dtype(
 HOP_TYPE = np.dtype(
     [
         ("rate", "f8"),  # inflow at this hop
-        ("counted", "f8"),  # bytes of it already in the port's backlog
-        ("updated", "f8"),
+        ("counted", "f8"),  # bytes of it already in the port's backlog; with credits: its last cell's tail
+        ("updated", "f8"),  # time of that; with credits: its last cell's head
         ("out", "f8"),  # rate announced to the next hop
         ("extra", "f8"),  # random wait of its head, which its tail has too
         ("port", "i4"),
@@ -252,6 +257,7 @@ POOL_TYPE = np.dtype(
     [
         ("posted_bare", "f8"),
         ("alone", "f8"),  # sender's clock of that name when it was posted
+        ("paused", "f8"),  # with credits: time that its injection port had been held up by then
         ("next", "i8"),  # free block after the one that begins here
     ],
     align=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from estimator.replay.closed_kernel import post_closed
-from estimator.replay.credit_kernel import inject_cells
+from estimator.replay.credit_kernel import inject_cells, note_pauses
 from estimator.replay.fluid_kernel import post_fluid
 from estimator.replay.layout import (
     CREDITS,
@@ -111,6 +111,7 @@ def post(
             if queue_at_nic(t, msg, path, size, now, source):
                 inject(t, msg, path, size, now)
         elif settings.model == CREDITS:
+            note_pauses(t, msg, path, now)
             if queue_at_nic(t, msg, path, size, now, source):
                 inject_cells(t, msg, path, size, now, now)
         elif settings.model == FLUID:
@@ -171,18 +172,23 @@ def arrive_from_network(t: Tables, slot: int, now: float) -> None:
         nic_wait = max(message.started - message.posted - overhead, 0.0)
         extra = now - message.posted - lone - nic_wait
         queueing = min(message.waited, max(extra, 0.0))
+        held = 0.0
+        if settings.model == CREDITS:
+            # What full buffers hold up is waiting too, its own bytes and those ahead of it at the host.
+            queueing = min(message.waited + message.paused, max(extra, 0.0))
+            held = min(message.nic_paused, nic_wait)
         spent = pool_time_of(t)
         spent[at, OVERHEAD] += overhead
         spent[at, WIRE] += wire
-        spent[at, QUEUEING] += queueing
+        spent[at, QUEUEING] += queueing + held
         spent[at, RANDOM_MEAN] += message.random_mean
         spent[at, RANDOM_VARIANCE] += message.random_variance
         spent[at, RANDOM_BOUND] += message.random_bound
         if message.shared == 1:
             spent[at, SERIAL] += serial
-            spent[at, SHARING] += extra - queueing + nic_wait
+            spent[at, SHARING] += extra - queueing + nic_wait - held
         else:
-            spent[at, SERIAL] += serial + nic_wait
+            spent[at, SERIAL] += serial + nic_wait - held
             spent[at, SHARING] += extra - queueing
     step = steps_of(t)[messages_of(t)[message.msg].step]
     step.peak = max(step.peak, message.rho_peak)

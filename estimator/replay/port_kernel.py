@@ -143,8 +143,8 @@ def unlink_hop(t: Tables, port: Any, at: int) -> None:
 
 
 @kernel_part
-def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
-    """A message's head is at the port: start or continue the port's busy period."""
+def enter_episode(port: Any, ingress: int, before: Any, first_bit: float) -> None:
+    """A message's head is at the port, from the port `before`: start or continue the port's busy period."""
     if port.members == port.streams and port.backlog <= EMPTY_BYTES:
         port.ep_start = first_bit
         port.ep_bytes = 0.0
@@ -156,8 +156,11 @@ def enter_episode(port: Any, ingress: int, first_bit: float) -> None:
         port.ep_first = np.inf
         port.ep_last = -np.inf
         port.present = port.streams
+        port.ep_instant = 0
     elif port.ep_source != ingress:
         port.ep_merging = 1
+    if before.rate >= UNLIMITED_RATE:
+        port.ep_instant = 1
     port.present += 1
     port.ep_flows = max(port.ep_flows, port.present)
 
@@ -168,7 +171,8 @@ def offer(message: Any, port: Any, before: Any, first: float) -> None:
     if message.size == np.inf:
         return
     port.ep_offered += message.size
-    port.ep_first = min(port.ep_first, message.alone - first / before.packet_rate)
+    came_at = before.packet_rate if before.rate < UNLIMITED_RATE else message.alone_rate
+    port.ep_first = min(port.ep_first, message.alone - first / came_at)
     port.ep_last = max(port.ep_last, message.alone + (message.size - first) / message.alone_rate)
     message.alone += first / port.packet_rate + port.latency
     message.alone_rate = min(message.alone_rate, port.rate)
@@ -186,7 +190,8 @@ def note_load(message: Any, port: Any, index: int, now: float) -> None:
     window = now - port.ep_start
     if port.ep_merging == 0 or window <= 0.0:
         return
-    rho = port.ep_bytes / (port.rate * window)
+    # Bytes that a relaying host adds itself come at no rate; only the time that they would take alone is one.
+    rho = port.ep_bytes / (port.rate * window) if port.ep_instant == 0 else 0.0
     unhindered = port.ep_last - port.ep_first
     if unhindered > 0.0:
         rho = max(rho, port.ep_offered / (port.rate * unhindered))
@@ -278,8 +283,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     port.nic_busy = 1
     port.nic_slot = slot
     port.bytes += size
-    port.updated = max(port.updated, ready + size / port.rate)
-    if port.ep_merging == 1 and port.updated > port.ep_start:
+    if port.ep_merging == 1 and port.updated > port.ep_start and port.rate < UNLIMITED_RATE:
         message.shared = 1
         message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
         message.rho_port = index
@@ -313,6 +317,7 @@ def queue_at_nic(t: Tables, msg: int, path: int, size: float, posted: float, sou
         port.ep_merging = 1
     port.ep_bytes += size
     port.ep_flows += 1
+    port.updated = max(port.updated, ready + size / port.rate)
     if port.nic_busy == 0:
         return True
     messages_of(t)[msg].nic_next = -1
@@ -370,7 +375,7 @@ def on_head(t: Tables, slot: int, now: float) -> None:
     size = message.size
     first = min(size, settings.packet_bytes)
     settle(port, now)
-    enter_episode(port, ingress, now - first / before.packet_rate)
+    enter_episode(port, ingress, before, now - first / before.packet_rate)
     offer(message, port, before, first)
     extra = wait_at_random(message, port, ingress, size - first) if port.backlog <= EMPTY_BYTES else 0.0
     wait = port.backlog / port.rate + extra

@@ -9,14 +9,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimate_shared import HOST_S, LEAF_SPINE, MTU, OVERHEAD_S, RATE, SINGLE, TORUS, incast, run, sends
+from estimate_shared import (
+    HOST_S,
+    LEAF_SPINE,
+    MTU,
+    OVERHEAD_S,
+    RAIL,
+    RATE,
+    SINGLE,
+    TAPERED,
+    TORUS,
+    collective,
+    incast,
+    run,
+    sends,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packets import leaf_spine, simulate
 
+from estimator.document import document
+from estimator.estimate import EstimateError
 from estimator.replay.buffers import BackPressure, BufferedReplay, is_cyclic, replay_with_credits
 from estimator.replay.network import Network
 from estimator.scenario import load_scenario, run_scenario
+from vef import Op
 
 PACKET_S = MTU / RATE
 
@@ -139,3 +156,39 @@ def test_cycles_among_ports() -> None:
     assert is_cyclic(1, np.array([0]), np.array([0]))
     assert not is_cyclic(2, np.array([], np.int64), np.array([], np.int64))
 
+
+
+def test_what_a_full_buffer_holds_up_is_queueing() -> None:
+    # Every host sends to all others; behind one tapered uplink the hosts are held up most of the time.
+    trace = collective(Op.ALLTOALL, 16, 16 * MTU, 0)
+    (row,) = document(run(trace, TAPERED, parameters={"buffer_size_bytes": str(8 * MTU)}))["collectives"]
+    parts = row["breakdown"]
+    assert sum(parts.values()) == pytest.approx(row["latency_s"], rel=1e-9)
+    # 15 messages of 16 packets at the host's link; the rest is somebody else's.
+    assert parts["serialisation_s"] <= 15 * 16 * PACKET_S * (1 + 1e-9) + 4 * PACKET_S
+    assert parts["queueing_s"] > row["latency_s"] / 4
+
+
+@pytest.mark.parametrize(("fabric", "least"), [("infiniband", 1), ("roce", 2)])
+def test_a_buffer_takes_a_packet(fabric: str, least: int) -> None:
+    trace = incast(4, 4 * MTU)
+    run(trace, SINGLE, parameters={"fabric": fabric, "buffer_size_bytes": str(least * MTU)})
+    with pytest.raises(EstimateError, match="buffer_size_bytes: found"):
+        run(trace, SINGLE, parameters={"fabric": fabric, "buffer_size_bytes": str(least * MTU - 1)})
+
+
+def test_a_relaying_host_gets_its_credits_back() -> None:
+    # Rails without spines: a GPU relays to its rail, and what is for itself ends at the same port.
+    trace = sends(16, [(i, (i + shift) % 16, 8 * MTU) for i in range(16) for shift in range(1, 16)])
+    result = run(trace, RAIL, parameters={"buffer_size_bytes": str(4 * MTU)})
+    assert result.replay.delivered == 16 * 15
+
+
+def test_cells_of_a_bundle_stay_in_order() -> None:
+    # The last packet is short, and over parallel links it would be quicker than those before it.
+    trace = sends(16, [(i, 15 - i, 5 * MTU + 100) for i in range(16)])
+    spray = f"{LEAF_SPINE},routing=spray"
+    held = run(trace, spray, parameters={"buffer_size_bytes": str(2 * MTU)})
+    bare = run(trace, spray, model="alpha-beta")
+    assert held.replay.delivered == 16
+    assert (held.replay.messages["arrived"] >= bare.replay.messages["arrived"] - 1e-12)[:16].all()
