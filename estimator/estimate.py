@@ -143,20 +143,15 @@ def estimate(
     estimator.formulas.ParameterError
         A parameter's name or value.
     EstimateError
-        An unknown model, a factor on compute times out of range, or a replay that gets stuck inside collectives.
+        An unknown model, a factor on compute times out of range, a buffer that no packet fits into, or a replay that
+        gets stuck inside collectives.
     """
     options = options or Options()
     if options.model not in MODELS:
         raise EstimateError(f"unknown model {options.model!r}; known are {', '.join(MODELS)}")
     check_forced(options.collectives, options.openmpi)
     parameters = parameters_for(fabric, options.parameters)
-    buffer_bytes = float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes))
-    if buffer_bytes < parameters.mtu_bytes and parameters.fabric != "tcp":
-        half = "twice " if parameters.fabric == "roce" else ""
-        raise EstimateError(
-            f"buffer_size_bytes: found {format_size(parameters.buffer_size_bytes)}; expected {half}the packet of "
-            f"{format_size(parameters.mtu_bytes)} (mtu_bytes) or more, since a packet must fit before it is sent"
-        )
+    _check_buffer(fabric, parameters, options.model)
     try:
         ideal = tuple(ideal_replay(trace, options.compute_scale) for trace in traces)
     except ValueError as error:
@@ -185,7 +180,7 @@ def estimate(
         network,
         workload.work,
         replay_settings(options.model, workload.fabric, parameters),
-        buffer_bytes=buffer_bytes,
+        buffer_bytes=float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes)),
         lossless=parameters.fabric != "tcp",
         background=flows,
         progress=None if progress is None else lambda delivered: progress(delivered, total),
@@ -201,6 +196,19 @@ def parameters_for(fabric: Fabric, overrides: Mapping[str, str]) -> ModelParamet
     """Model parameters: the defaults, what the topology says, then what the user sets by name."""
     own = ModelParameters(buffer_size_bytes=fabric.buffer_bytes, mtu_bytes=fabric.mtu_bytes)
     return own.replaced(fabric=fabric.fabric).replaced(**{**fabric.parameters, **overrides})
+
+
+def _check_buffer(fabric: Fabric, parameters: ModelParameters, model: str) -> None:
+    """A lossless network never sends a packet for which the next buffer has no room."""
+    usable = float(usable_buffer(parameters.fabric, parameters.buffer_size_bytes))
+    if fabric.kind == IDEAL or model != "segmented" or parameters.fabric == "tcp" or usable >= parameters.mtu_bytes:
+        return
+    share = "" if parameters.fabric != "roce" else f" ({format_size(usable)} of it before roce pauses)"
+    raise EstimateError(
+        f"buffer: found {format_size(parameters.buffer_size_bytes)}{share}; expected room for a packet of "
+        f"{format_size(parameters.mtu_bytes)}, or none is ever sent; give a larger buffer_size_bytes or a smaller "
+        "mtu_bytes"
+    )
 
 
 def message_count(workload: Workload) -> int:

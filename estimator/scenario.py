@@ -217,6 +217,8 @@ def run_scenario(scenario: Scenario, model: str = "segmented", parameters: Model
     """
     if not scenario.messages:
         raise ScenarioError(f"{scenario.name}: no messages")
+    if scenario.buffer_bytes < scenario.packet_bytes:
+        raise ScenarioError(f"{scenario.name}: ingress_buffer_bytes_per_link is smaller than a packet (mtu_bytes)")
     parameters = parameters or ModelParameters()
     settings = Settings(
         model=MODELS[model],

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from capture_programs import PROGRAMS
 from capture_shared import messages_by_pair
-from conftest import PROGRAMS
 
 from vef import COLLECTIVE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import run_congest
+from capture_programs import run_congest
 
 from vef.capture import CaptureError, describe_exit
 from vef.capture.launch import recorded_command

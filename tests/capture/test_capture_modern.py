@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 
 import pytest
+from capture_programs import run_congest
 from capture_shared import messages_by_pair
-from conftest import run_congest
 
 from vef import COLLECTIVE, MESSAGE, PSEUDO
 

@@ -31,7 +31,9 @@ def place(tmp_path: Path, openmpi) -> Path:
     command = f"#!{sys.executable}\nfrom cli.main import run\nrun()\n"
     (programs / "congest").write_text(command, encoding="utf-8")
     (programs / "congest").chmod(0o755)
-    (programs / "python").symlink_to(sys.executable)
+    # A link would be a Python without the packages of this environment.
+    (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    (programs / "python").chmod(0o755)
     return tmp_path
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from estimate_shared import (
+    FAT_TREE,
     HOST_S,
     LEAF_SPINE,
     MTU,
@@ -19,8 +20,10 @@ from estimate_shared import (
     SINGLE,
     TAPERED,
     TORUS,
+    allreduce,
     collective,
     incast,
+    latencies,
     run,
     sends,
 )
@@ -29,7 +32,7 @@ from hypothesis import strategies as st
 from packets import leaf_spine, simulate
 
 from estimator.document import document
-from estimator.estimate import EstimateError
+from estimator.estimate import EstimateError, message_count
 from estimator.replay.buffers import BackPressure, BufferedReplay, is_cyclic, replay_with_credits
 from estimator.replay.network import Network
 from estimator.scenario import load_scenario, run_scenario
@@ -169,26 +172,47 @@ def test_what_a_full_buffer_holds_up_is_queueing() -> None:
     assert parts["queueing_s"] > row["latency_s"] / 4
 
 
-@pytest.mark.parametrize(("fabric", "least"), [("infiniband", 1), ("roce", 2)])
-def test_a_buffer_takes_a_packet(fabric: str, least: int) -> None:
-    trace = incast(4, 4 * MTU)
-    run(trace, SINGLE, parameters={"fabric": fabric, "buffer_size_bytes": str(least * MTU)})
-    with pytest.raises(EstimateError, match="buffer_size_bytes: found"):
-        run(trace, SINGLE, parameters={"fabric": fabric, "buffer_size_bytes": str(least * MTU - 1)})
+@pytest.mark.parametrize(("fabric", "buffer"), [("infiniband", MTU - 1), ("infiniband", 1), ("roce", 2 * MTU - 1)])
+def test_buffer_smaller_than_a_packet_is_refused(fabric: str, buffer: int) -> None:
+    parameters = {"buffer_size_bytes": str(buffer), "fabric": fabric}
+    with pytest.raises(EstimateError, match="room for a packet of 4KiB"):
+        run(incast(4, 16 * MTU), SINGLE, parameters=parameters)
+    assert run(incast(4, 16 * MTU), SINGLE, parameters=parameters, model="fluid").replay.delivered == 4
 
 
-def test_a_relaying_host_gets_its_credits_back() -> None:
-    # Rails without spines: a GPU relays to its rail, and what is for itself ends at the same port.
-    trace = sends(16, [(i, (i + shift) % 16, 8 * MTU) for i in range(16) for shift in range(1, 16)])
-    result = run(trace, RAIL, parameters={"buffer_size_bytes": str(4 * MTU)})
-    assert result.replay.delivered == 16 * 15
+def test_credit_and_message_of_one_instant() -> None:
+    # Symmetric ranks: credits come back within a rounding of the moment in which the next message is ready.
+    result = run(allreduce(16, 30_000, 3), SINGLE, parameters={"buffer_size_bytes": str(MTU)}, ranks_per_node=2)
+    assert result.back_pressure == BackPressure.MODELLED
+    assert result.replay.delivered == message_count(result.workload)
+    assert not result.workload.network.ports["blocked"].any()
 
 
-def test_cells_of_a_bundle_stay_in_order() -> None:
-    # The last packet is short, and over parallel links it would be quicker than those before it.
-    trace = sends(16, [(i, 15 - i, 5 * MTU + 100) for i in range(16)])
-    spray = f"{LEAF_SPINE},routing=spray"
-    held = run(trace, spray, parameters={"buffer_size_bytes": str(2 * MTU)})
-    bare = run(trace, spray, model="alpha-beta")
-    assert held.replay.delivered == 16
-    assert (held.replay.messages["arrived"] >= bare.replay.messages["arrived"] - 1e-12)[:16].all()
+@pytest.mark.parametrize("switching", ["store-and-forward", "cut-through"])
+def test_host_that_relays_takes_what_is_for_itself(switching: str) -> None:
+    # On rails GPU 1 relays for GPU 0 to other nodes, over the link that also brings its own messages.
+    trace = sends(16, [(0, 1, 40 * MTU), (0, 5, 8 * MTU), (2, 1, 40 * MTU), (4, 5, 3 * MTU), (0, 1, 0)])
+    result = run(trace, f"{RAIL},switching={switching}", parameters={"buffer_size_bytes": str(MTU)})
+    assert result.back_pressure == BackPressure.MODELLED
+    assert result.replay.delivered == 5
+    assert not result.workload.network.ports["blocked"].any()
+    assert result.steps.rho.max() <= 36.0 * 5  # five messages, NVLink 36 times as fast as the slowest port
+
+
+def test_short_packets_stay_behind_long_ones_over_a_bundle() -> None:
+    # The last byte of host 3's first message is ready to leave the bundle before the packet in front of it.
+    trace = sends(16, [(1, 12, MTU + 1), (3, 8, 3 * MTU + 1), (3, 9, 3 * MTU + 1), (3, 15, MTU + 1)])
+    result = run(trace, FAT_TREE, parameters={"buffer_size_bytes": str(2 * MTU)}, routing="spray")
+    alone = latencies(run(trace, FAT_TREE, model="alpha-beta", routing="spray"))
+    ports = result.workload.network.ports
+    assert result.back_pressure == BackPressure.MODELLED
+    assert (latencies(result) >= alone - 1e-12).all()
+    assert not ports["members"].any()
+    assert not ports["sending"].any()
+
+
+def test_step_is_not_held_up_for_longer_than_it_takes() -> None:
+    # Cells of one message wait at several ports at once.
+    result = run(incast(12, 64 * MTU, 16), LEAF_SPINE, parameters={"buffer_size_bytes": str(MTU)})
+    assert result.steps.paused_s.max() > 0.0
+    assert (result.steps.paused_s <= result.steps.finish_s - result.steps.start_s).all()
