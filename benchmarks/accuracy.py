@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from estimator.estimate import MODELS
 from estimator.scenario import Scenario, ScenarioError, load_scenario, run_scenario
 
 MARKS = ("marked", "unmarked")
@@ -29,10 +30,12 @@ def compare(task: tuple[str, str]) -> dict[str, Any] | str:
     path, model = task
     try:
         scenario = load_scenario(path)
+        makespan_ns, mean_latency_ns = expected_ns(scenario)
         outcome = run_scenario(scenario, model)
     except ScenarioError as error:
         return str(error)
-    makespan_ns, mean_latency_ns = expected_ns(scenario)
+    except KeyError as error:
+        return f"{path}: the result of the simulation has no {error}"
     percentile_s = scenario.reference.get("replications", {}).get("quantiles_ns", {}).get("99", 0.0) * 1e-9
     return {
         "family": family_of(scenario),
@@ -135,7 +138,7 @@ def show(families: dict[str, Any], left_out: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("dir", type=Path)
-    parser.add_argument("--model", default="segmented")
+    parser.add_argument("--model", default="segmented", choices=list(MODELS))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     files = sorted(path for path in options.dir.rglob("*.json*") if path.is_file())
@@ -146,6 +149,9 @@ def main() -> int:
     with ProcessPoolExecutor() as pool:
         results = list(pool.map(compare, [(str(path), options.model) for path in files], chunksize=8))
     rows = [result for result in results if isinstance(result, dict)]
+    if not rows:
+        print(f"error: {options.dir} has no scenario to compare with; the first is: {results[0]}", file=sys.stderr)
+        return 2
     names = sorted({row["family"] for row in rows})
     families = {name: summarise([row for row in rows if row["family"] == name]) for name in names}
     left_out = len(results) - len(rows)

@@ -161,7 +161,8 @@ def _shape_of(item: str, text: str) -> tuple[str, Any]:
         read = reader(value.strip()) if reader else -1
     except (ValueError, UnitError):
         read = -1
-    if not read >= 0 or (name.strip() == "peak" and read <= 1.0):
+    # Only a peak may be without limit: then a burst is there all at once.
+    if not read >= 0 or (read <= 1.0 if name.strip() == "peak" else read == np.inf):
         raise ConfigError(
             "--background",
             None,

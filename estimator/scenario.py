@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -110,7 +111,7 @@ def load_scenario(path: str | Path) -> Scenario:
         data = file.read_bytes()
         content = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
         return _read(file.name.split(".")[0], content)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ScenarioError(f"{path}: not a scenario: {type(error).__name__} {error}") from error
 
 

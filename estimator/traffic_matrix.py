@@ -43,6 +43,24 @@ def read_matrix(path: str, fabric: Fabric) -> TrafficMatrix:
         When there is no such file.
     """
     hosts = {name: index for index, name in enumerate(fabric.node_names[: fabric.host_count])}
+    try:
+        found = _pairs(path, hosts)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(
+            path, None, f"no CSV text ({error})", f"text in UTF-8 with the columns {', '.join(COLUMNS)}",
+            "export the matrix as CSV",
+        ) from None  # fmt: skip
+    if len(found) > MOST_PAIRS:
+        raise ConfigError(
+            path, None, f"{len(found):,} pairs of hosts", f"at most {MOST_PAIRS:,}",
+            "give the load of ports (PORTS=RHO) instead",
+        )  # fmt: skip
+    source, destination, rates = zip(*found, strict=True) if found else ((), (), ())
+    return TrafficMatrix(np.array(source, np.int32), np.array(destination, np.int32), np.array(rates, np.float64))
+
+
+def _pairs(path: str, hosts: dict[str, int]) -> list[tuple[int, int, float]]:
+    """Source, destination and rate of each line."""
     found: list[tuple[int, int, float]] = []
     with open(path, newline="", encoding="utf-8-sig") as file:
         rows = csv.DictReader(file)
@@ -64,18 +82,12 @@ def read_matrix(path: str, fabric: Fabric) -> TrafficMatrix:
                     path, rows.line_num, f"'{ends[0]}' twice", "two different hosts", "leave the line out"
                 )
             try:
-                rate = parse_rate(row["rate"])
+                rate = parse_rate(row["rate"] or "")
             except UnitError as error:
                 raise ConfigError(path, rows.line_num, error.found, error.expected, error.hint) from None
             if rate > 0.0:
                 found.append((hosts[ends[0]], hosts[ends[1]], rate))
-    if len(found) > MOST_PAIRS:
-        raise ConfigError(
-            path, None, f"{len(found):,} pairs of hosts", f"at most {MOST_PAIRS:,}",
-            "give the load of ports (PORTS=RHO) instead",
-        )  # fmt: skip
-    source, destination, rates = zip(*found, strict=True) if found else ((), (), ())
-    return TrafficMatrix(np.array(source, np.int32), np.array(destination, np.int32), np.array(rates, np.float64))
+    return found
 
 
 def _shown(names: list[str]) -> str:

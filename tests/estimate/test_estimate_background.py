@@ -11,7 +11,7 @@ from estimate_shared import HOST_S, LEAF_SPINE, MIB, MTU, OVERHEAD_S, RATE, SING
 from estimator.background import parse_background
 from estimator.document import document
 from estimator.estimate import Estimate, Options, estimate
-from estimator.scenario import load_scenario, run_scenario
+from estimator.scenario import ScenarioError, load_scenario, run_scenario
 from estimator.topology import Background, ConfigError, load_topology
 from vef import Trace
 
@@ -147,3 +147,30 @@ def test_percentile_against_packet_simulation(name: str) -> None:
     scenario = load_scenario(REFERENCE / "e" / f"{name}.json")
     expected = scenario.reference["replications"]["quantiles_ns"]["99"] * 1e-9
     assert run_scenario(scenario).latency_p99_s == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"source,destination,rate\nh0,h1," + b"9" * 200_000])
+def test_matrix_that_is_no_text(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "matrix.csv"
+    file.write_bytes(data)
+    with pytest.raises(ConfigError, match=r"matrix\.csv: .*UTF-8"):
+        behind(sends(2, [(0, 1, MTU)]), Background(matrix=str(file)))
+
+
+def test_matrix_with_a_short_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"matrix\.csv:2: .*rate"):
+        behind(sends(2, [(0, 1, MTU)]), matrix(tmp_path, "h0,h1"))
+
+
+def test_arrivals_without_limit_of_variation_are_refused() -> None:
+    with pytest.raises(ConfigError, match="cv_sq=inf"):
+        parse_background("leaf*->spine*=0.3,cv_sq=inf")
+    assert parse_background("leaf*->spine*=0.3,peak=inf").peak == math.inf
+
+
+@pytest.mark.parametrize("data", [b"[]", b"null", b"{", b"\x1f\x8bxx", b'{"topology": []}'])
+def test_file_that_is_no_scenario(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "alien.json.gz"
+    file.write_bytes(data)
+    with pytest.raises(ScenarioError, match=r"alien\.json\.gz: not a scenario"):
+        load_scenario(file)
