@@ -212,6 +212,16 @@ def add_steady_background(
         cv_sq = arrival_cv_sq if entry.cv_sq is None else entry.cv_sq
         unit_s = (entry.message_bytes or mtu_bytes) / rate
         ports["inflow"][chosen] += entry.rho * rate
+        full = chosen[ports["inflow"][chosen] >= rate]
+        if full.size:
+            raise ConfigError(
+                "--background",
+                None,
+                f"a load of {ports['inflow'][full[0]] / ports['rate'][full[0]]:g} in all on "
+                f"{fabric.port_name(int(full[0]))}",
+                "less than 1 on every port",
+                "several entries on one port add up",
+            )
         for column in ("offered", "demand"):
             ports[column][chosen] += entry.rho * rate
         for column in ("members", "streams", "flows"):

@@ -38,13 +38,15 @@ def read_matrix(path: str, fabric: Fabric) -> TrafficMatrix:
     Raises
     ------
     ConfigError
-        With the line of what is missing or wrong.
-    OSError
-        When there is no such file.
+        With the line of what is missing or wrong, or that there is no such file.
     """
     hosts = {name: index for index, name in enumerate(fabric.node_names[: fabric.host_count])}
     try:
         found = _pairs(path, hosts)
+    except OSError as error:
+        raise ConfigError(
+            path, None, (error.strerror or str(error)).lower(), "a readable traffic matrix", "check the name"
+        ) from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(
             path, None, f"no CSV text ({error})", f"text in UTF-8 with the columns {', '.join(COLUMNS)}",

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from estimator.replay.layout import N_CELL_FREE, UNLIMITED_RATE
+from estimator.replay.layout import N_CELL_FREE
 from estimator.replay.overhead_kernel import overhead_of
 from estimator.replay.port_kernel import (
     depart,
     enter_episode,
+    note_injection,
     note_load,
     offer,
     source_rate,
@@ -96,13 +97,7 @@ def inject_cells(t: Tables, msg: int, path: int, size: float, posted: float, now
     port.nic_busy = 1
     port.nic_slot = slot
     port.bytes += size
-    if port.ep_merging == 1 and port.updated > port.ep_start and port.rate < UNLIMITED_RATE:
-        message.shared = 1
-        message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
-        message.rho_port = index
-        message.rho_flows = port.ep_flows
-        message.rho_bytes = port.ep_bytes
-        port.max_rho = max(port.max_rho, message.rho)
+    note_injection(port, message, index)
     if message.started > now:
         port.nic_early = 1
         push(t, message.started, FREE + 16 * index, 0.0, 0, EARLY)

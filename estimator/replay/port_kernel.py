@@ -268,6 +268,18 @@ def take_slot(t: Tables, msg: int, path: int, size: float, posted: float) -> int
 
 
 @kernel_part
+def note_injection(port: Any, message: Any, index: int) -> None:
+    """Offered load of an injection port on which messages of several tasks merge."""
+    if port.ep_merging == 1 and port.updated > port.ep_start and port.rate < UNLIMITED_RATE:
+        message.shared = 1
+        message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
+        message.rho_port = index
+        message.rho_flows = port.ep_flows
+        message.rho_bytes = port.ep_bytes
+        port.max_rho = max(port.max_rho, message.rho)
+
+
+@kernel_part
 def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     """Start a message on its injection port, which is free or will be when it has left the one before."""
     settings = settings_of(t)[0]
@@ -283,13 +295,7 @@ def inject(t: Tables, msg: int, path: int, size: float, posted: float) -> None:
     port.nic_busy = 1
     port.nic_slot = slot
     port.bytes += size
-    if port.ep_merging == 1 and port.updated > port.ep_start and port.rate < UNLIMITED_RATE:
-        message.shared = 1
-        message.rho = port.ep_bytes / (port.rate * (port.updated - port.ep_start))
-        message.rho_port = index
-        message.rho_flows = port.ep_flows
-        message.rho_bytes = port.ep_bytes
-        port.max_rho = max(port.max_rho, message.rho)
+    note_injection(port, message, index)
     if route.hops == 1:
         push_behind(t, 2 * index + 1, port.nic_free + port.latency, DELIVER + 16 * slot, 0.0, 0)
         return

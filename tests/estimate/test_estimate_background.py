@@ -174,3 +174,14 @@ def test_file_that_is_no_scenario(tmp_path: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(ScenarioError, match=r"alien\.json\.gz: not a scenario"):
         load_scenario(file)
+
+
+def test_loads_on_one_port_add_up_to_less_than_one(tmp_path: Path) -> None:
+    trace = sends(2, [(0, 1, MTU)])
+    entries = (Background("switch0->h1", 0.4), Background("switch0->h*", 0.5))
+    behind(trace, *entries)
+    with pytest.raises(ConfigError, match=r"a load of 1 in all on switch0→h1"):
+        behind(trace, *entries, Background("switch0->h1", 0.1))
+    for path in (tmp_path, tmp_path / "none.csv"):
+        with pytest.raises(ConfigError, match="a readable traffic matrix"):
+            behind(trace, Background(matrix=str(path)))
