@@ -14,7 +14,7 @@ def schema_command(
 ) -> None:
     """Print the JSON Schema of a command's `--format json`."""
     from cli.estimate import UsageError
-    from estimator.output.json_document import schema_text
+    from estimator.output.schema import schema_text
     from vef.summary.document import schema_text as summary_schema
 
     if name not in NAMES:

@@ -77,7 +77,8 @@ def _matrix(summary: Summary, path: Path) -> Iterable[bytes]:
 
 
 def _rendered(document: dict[str, Any], format_: str, output: Path | None, top: int) -> str:
-    from vef.summary import render_csv, render_json
+    from vef.documents import render_json
+    from vef.summary import render_csv
 
     if format_ == "json":
         return render_json(document)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from estimator.replay.layout import MESSAGE, RANDOM_BOUND, RANDOM_MEAN, RANDOM_V
 from estimator.steps import SEVERITIES, reasons, surplus_p99
 from estimator.workload import IDEAL
 from vef import Op
+from vef.documents import tool_version
 
 SCHEMA_VERSION = 1
 
@@ -24,14 +25,6 @@ MOST_REASONS = 3
 
 BREAKDOWN = ("overhead_s", "latency_s", "serialisation_s", "sharing_s", "queueing_s", "straggler_s")
 RANDOM_PARTS = (RANDOM_MEAN, RANDOM_VARIANCE, RANDOM_BOUND)
-
-
-def tool_version() -> str:
-    """Version of the installed package."""
-    try:
-        return version("congest")
-    except PackageNotFoundError:
-        return "0"
 
 
 def document(result: Estimate) -> dict[str, Any]:
@@ -94,14 +87,14 @@ def inputs(result: Estimate) -> dict[str, Any]:
         "collective_algorithms": dict(options.collectives),
         "openmpi": options.openmpi,
         "compute_scale": options.compute_scale,
-        "background": [
-            {name: None if value == np.inf else value for name, value in asdict(entry).items()}
-            for entry in fabric.background + options.background
-        ],
-        "parameters": {
-            name: None if value == np.inf else value for name, value in result.parameters.as_dict().items()
-        },
+        "background": [_without_inf(asdict(entry)) for entry in fabric.background + options.background],
+        "parameters": _without_inf(result.parameters.as_dict()),
     }
+
+
+def _without_inf(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, None for what has no limit: JSON has no infinity."""
+    return {name: None if value == np.inf else value for name, value in values.items()}
 
 
 def summary(result: Estimate, names: list[str]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from estimator.compare.limits import (
 )
 from estimator.compare.match import Matching, match_collectives, match_steps
 from estimator.compare.same_inputs import input_differences, printable
-from estimator.document import tool_version
 from estimator.units import format_time
+from vef.documents import tool_version
 
 SCHEMA_VERSION = 1
 PASSED, REGRESSION, NOTHING = "passed", "regression", "nothing compared"

@@ -22,10 +22,11 @@ def render(
     top : rows of tables for people
     gates : conditions of `--fail-on`, each told with its outcome (github, junit)
     """
-    from estimator.output import csv_rows, github, json_document, jsonl, junit, markdown
+    from estimator.output import csv_rows, github, jsonl, junit, markdown
+    from vef.documents import render_json
 
     if name == "json":
-        return json_document.render(document)
+        return render_json(document)
     if name == "jsonl":
         return jsonl.render(document)
     if name == "csv":

@@ -43,7 +43,6 @@ class BufferedReplay(NamedTuple):
     network: Network
     replay: Replay
     back_pressure: BackPressure
-    cell_bytes: float
 
 
 def replay_with_buffers(
@@ -66,18 +65,18 @@ def replay_with_buffers(
     at_rest = net.ports.copy()
     replay = run_replay(net, work, settings, **more)
     if settings.model != layout.PORT or not np.isfinite(buffer_bytes):
-        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
+        return BufferedReplay(net, replay, BackPressure.NONE)
     first, second = successions(net)
     if not can_fill(net, first, second, buffer_bytes, settings.mtu_bytes):
-        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
+        return BufferedReplay(net, replay, BackPressure.NONE)
     cell, excess = cell_size(net, work, buffer_bytes, settings.mtu_bytes)
     if not lossless or excess > MOST_EXCESS or is_cyclic(len(net.ports), first, second):
-        return BufferedReplay(net, replay, BackPressure.MISSING, 0.0)
+        return BufferedReplay(net, replay, BackPressure.MISSING)
     finite = Network(at_rest, net.paths, net.path_ports)
     held_up = replay_with_credits(finite, work, settings, buffer_bytes, cell, **more)
     if not finite.ports["paused"].any():
-        return BufferedReplay(net, replay, BackPressure.NONE, 0.0)
-    return BufferedReplay(finite, held_up, BackPressure.MODELLED, cell)
+        return BufferedReplay(net, replay, BackPressure.NONE)
+    return BufferedReplay(finite, held_up, BackPressure.MODELLED)
 
 
 def replay_with_credits(

@@ -70,7 +70,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
 def with_credits(net: Network, *arguments: Any, **streams: Any) -> BufferedReplay:
     streams.pop("lossless", None)
     replay = replay_with_credits(net, *arguments, MTU, **streams)
-    return BufferedReplay(net, replay, BackPressure.MODELLED, MTU)
+    return BufferedReplay(net, replay, BackPressure.MODELLED)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

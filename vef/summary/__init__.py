@@ -1,6 +1,6 @@
 """What a trace holds, and what it does on an ideal network: counts, sizes, who talks to whom, the critical path."""
 
-from vef.summary.document import document, render_csv, render_json, schema_text
+from vef.summary.document import document, render_csv, schema_text
 from vef.summary.matrix import matrix_csv, matrix_npz
 from vef.summary.summary import Summary, summarise
 
@@ -10,7 +10,6 @@ __all__ = [
     "matrix_csv",
     "matrix_npz",
     "render_csv",
-    "render_json",
     "schema_text",
     "summarise",
 ]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
+from vef.documents import tool_version
 from vef.records import COLLECTIVE, MESSAGE, PSEUDO, Op
 from vef.summary.critical import CriticalPath
 from vef.summary.summary import Summary
@@ -38,7 +37,7 @@ def document(summary: Summary) -> dict[str, Any]:
     tasks = task_rows(summary)
     return {
         "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "congest", "version": _tool_version()},
+        "tool": {"name": "congest", "version": tool_version()},
         "trace": {
             "path": trace.path,
             "sha256": trace.sha256,
@@ -64,13 +63,6 @@ def document(summary: Summary) -> dict[str, Any]:
             {"code": problem.code, "message": problem.render(), "line": problem.line} for problem in trace.warnings
         ],
     }
-
-
-def _tool_version() -> str:
-    try:
-        return version("congest")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -363,18 +355,6 @@ def path_stretches(summary: Summary) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def render_json(document: dict[str, Any]) -> str:
-    """One JSON document, one row of a table per line."""
-    lines = []
-    for key, value in document.items():
-        if isinstance(value, list) and value:
-            rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
-            lines.append(f"{json.dumps(key)}: [\n  {rows}\n ]")
-        else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}")
-    return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
 def render_csv(document: dict[str, Any]) -> str:

@@ -9,11 +9,11 @@ FORMATS = ("json", "markdown", "github", "junit")
 
 def render(comparison: dict[str, Any], name: str, *, top: int = 10) -> str:
     """Write a comparison in one of `FORMATS`; `top` is the number of rows of tables for people."""
-    from estimator.output import json_document
     from estimator.output.comparison import github, junit, markdown
+    from vef.documents import render_json
 
     if name == "json":
-        return json_document.render(comparison)
+        return render_json(comparison)
     if name == "markdown":
         return markdown.render(comparison, top=top)
     if name == "github":

@@ -1,13 +1,21 @@
-"""JSON, and its schema."""
+"""What the results of all commands share: how their JSON is laid out, and which version made them."""
 
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 
-def render(document: dict[str, Any]) -> str:
+def tool_version() -> str:
+    """Version of the installed package."""
+    try:
+        return version("congest")
+    except PackageNotFoundError:
+        return "0"
+
+
+def render_json(document: dict[str, Any]) -> str:
     """One JSON document, one row of a table per line."""
     lines = []
     for key, value in document.items():
@@ -17,8 +25,3 @@ def render(document: dict[str, Any]) -> str:
         else:
             lines.append(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}")
     return "{\n " + ",\n ".join(lines) + "\n}\n"
-
-
-def schema_text(name: str = "estimate") -> str:
-    """The JSON Schema (draft 2020-12) of a command's result."""
-    return files("estimator").joinpath(f"schemas/{name}.schema.json").read_text(encoding="utf-8")
