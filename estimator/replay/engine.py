@@ -30,6 +30,10 @@ from estimator.replay.layout import (
 )
 from estimator.replay.network import Network
 
+# Logarithms of the least and the largest number of buckets of the calendar of events, and its first width.
+BUCKET_BITS = (8, 16)
+BUCKET_S = 1e-7
+
 # Events between two looks at the progress callback.
 BUDGET = 2_000_000
 
@@ -176,6 +180,9 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "settings": _settings_table(net, work, settings),
         "counter": counter,
         "clock": np.zeros(3),
+        "queue": np.zeros(1, layout.QUEUE_TYPE),
+        "buckets": np.full(_bucket_count(tasks, net), -1, np.int32),
+        "run": np.zeros(0, layout.HEAP_TYPE),
         "heap": np.zeros(0, layout.HEAP_TYPE),
         "events": np.zeros(0, layout.EVENT_TYPE),
         "lanes": np.full(2 * net.ports.size, -1, np.int32),
@@ -199,11 +206,20 @@ def _new_tables(net: Network, work: Work, settings: Settings) -> TableSet:
         "burst_step": np.zeros((jobs, 0), np.int64),
     }
     tables = {name: np.ascontiguousarray(table) for name, table in tables.items()}
+    tables["queue"]["mask"] = len(tables["buckets"]) - 1
+    tables["queue"]["bucket"], tables["queue"]["far"] = -1, -1
+    tables["queue"]["per_tick"] = 1.0 / (BUCKET_S * layout.TICKS_PER_S)
     _extend_steps(tables, 2 * work.collective_steps)
     _extend_messages(tables, origins.size, 1)
     tables["messages"]["origin"][: origins.size] = origins
     _start_all(tables)
     return tables
+
+
+def _bucket_count(tasks: int, net: Network) -> int:
+    """Buckets of the calendar: about as many as there can be lanes and tasks with an event that waits."""
+    waiting = 2 * len(net.ports) + tasks
+    return 1 << int(np.clip(np.ceil(np.log2(waiting + 1)), *BUCKET_BITS))
 
 
 def _settings_table(net: Network, work: Work, settings: Settings) -> Table:
@@ -271,6 +287,7 @@ def _extend_free(tables: TableSet, name: str, count: int, capacity: int) -> None
 def _extend_events(tables: TableSet, capacity: int) -> None:
     _extend_free(tables, "event_free", N_EVENT_FREE, capacity)
     tables["events"] = _extended(tables["events"], capacity)
+    tables["run"] = _extended(tables["run"], capacity)
     tables["heap"] = _extended(tables["heap"], capacity)
 
 

@@ -29,15 +29,18 @@ UNLIMITED_RATE = 1e24
 # Messages that a task posts in one turn; then others have theirs.
 TURN_POSTS = 64
 
+# Events closer than this (0.11 ps) count as simultaneous, so that rounding never decides a tie.
+TICKS_PER_S = 2.0**43
+
 # Why the loop returned to Python.
 DONE, GROW = 0, 1
 
 # Indices into the table of counters.
 (
-    N_HEAP, N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
+    N_EVENT_FREE, N_SLOT_FREE, SEQUENCE, READY_FIRST, READY_LAST, N_STEPS, POOL_USED,
     NEED_POOL, EVENTS, DELIVERED, VERSION, FLOW_FIRST, REFILL_DUE, N_CELL_FREE, DUE_FIRST, DUE_LAST,
     N_COUNTERS,
-) = range(18)  # fmt: skip
+) = range(17)  # fmt: skip
 
 PORT_TYPE = np.dtype(
     [
@@ -318,6 +321,21 @@ BURST_TYPE = np.dtype([("flying", "i8"), ("current", "i4"), ("rounds", "i4")], a
 # The tag orders entries of one key, and says where the event lies.
 HEAP_TYPE = np.dtype([("key", "f8"), ("tag", "i8")], align=True)
 
+# State of the calendar.
+QUEUE_TYPE = np.dtype(
+    [
+        ("heap", "i8"),  # entries in it
+        ("run", "i8"),
+        ("bucket", "i8"),  # the current one, counted from time 0
+        ("window_end", "i8"),  # first bucket behind the window
+        ("mask", "i8"),  # places for buckets less one; their number is a power of two
+        ("far", "i8"),  # first event of that list
+        ("taken", "i8"),  # events since the window was opened
+        ("per_tick", "f8"),  # buckets in a tick
+    ],
+    align=True,
+)
+
 EVENT_TYPE = np.dtype(
     [
         ("time", "f8"),
@@ -327,6 +345,7 @@ EVENT_TYPE = np.dtype(
         ("tag", "i8"),
         ("lane", "i4"),  # -1 = in none
         ("next", "i4"),  # event of the lane, -1 = none
+        ("link", "i4"),  # event of the bucket or of the far list, -1 = none
     ],
     align=True,
 )

@@ -16,7 +16,6 @@ from estimator.replay.layout import (
     GROW,
     N_CELL_FREE,
     N_EVENT_FREE,
-    N_HEAP,
     N_SLOT_FREE,
     N_STEPS,
     NEED_POOL,
@@ -51,6 +50,7 @@ from estimator.replay.queue_kernel import (
     TAIL,
     TASK,
     THREAD,
+    has_event,
     pop,
     ripple_due,
 )
@@ -168,7 +168,7 @@ def run_loop(t: Tables, budget: int) -> int:
                 run_part(t, thread, clock_of(t)[0])
             continue
         due = ripple_due(t)
-        if due < 0 and counter[N_HEAP] == 0:
+        if due < 0 and not has_event(t):
             return DONE
         budget -= 1
         counter[EVENTS] += 1

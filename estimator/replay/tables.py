@@ -33,6 +33,7 @@ from estimator.replay.layout import (
     PLANNED_TYPE,
     POOL_TYPE,
     PORT_TYPE,
+    QUEUE_TYPE,
     ROW_TYPE,
     SCHEDULE_TYPE,
     SETTINGS_TYPE,
@@ -96,6 +97,9 @@ bound_path_of = _accessor("bound_path", np.int32)
 settings_of = _accessor("settings", SETTINGS_TYPE)
 counter_of = _accessor("counter", np.int64)
 clock_of = _accessor("clock", np.float64)
+queue_of = _accessor("queue", QUEUE_TYPE)
+buckets_of = _accessor("buckets", np.int32)
+run_of = _accessor("run", HEAP_TYPE)
 heap_of = _accessor("heap", HEAP_TYPE)
 events_of = _accessor("events", EVENT_TYPE)
 lanes_of = _accessor("lanes", np.int32)

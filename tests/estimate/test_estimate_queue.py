@@ -11,10 +11,11 @@ import pytest
 from estimator.patterns import ALL_TO_ALL, INCAST, POINT_TO_POINT, RING, classify
 from estimator.replay import layout, queue_kernel, tables
 
-PORTS, CAPACITY = 4, 4096
+PORTS, CAPACITY, BUCKETS = 4, 4096, 16
 EARLY_EVENT, LATE_EVENT, IN_LANE, RIPPLE, TAKE = range(5)
 
-push, push_behind, pop = queue_kernel.push, queue_kernel.push_behind, queue_kernel.pop
+push, push_behind = queue_kernel.push, queue_kernel.push_behind
+has_event, pop = queue_kernel.has_event, queue_kernel.pop
 ask_ripple, ripple_due = queue_kernel.ask_ripple, queue_kernel.ripple_due
 EARLY, LATE = queue_kernel.EARLY, queue_kernel.LATE
 events_of, ports_of = tables.events_of, tables.ports_of
@@ -43,6 +44,7 @@ def play(t, kinds, places, delays, taken):  # type: ignore[no-untyped-def]
                 now = ports_of(t)[due].due_time
                 taken[count] = asked[due]
             else:
+                has_event(t)
                 slot = pop(t)
                 now = events_of(t)[slot].time
                 taken[count] = events_of(t)[slot].code
@@ -63,7 +65,7 @@ def play_by_sorting(kinds: list[int], delays: list[float]) -> list[int]:
             found.append(least[2])
         else:
             time = now if kind == RIPPLE else now + delay
-            ticks = np.floor(time * queue_kernel.TICKS_PER_S + 0.5)
+            ticks = np.floor(time * layout.TICKS_PER_S + 0.5)
             waiting.append((ticks, (kind in (LATE_EVENT, RIPPLE)) * 10**9 + step, step, time))
     return found
 
@@ -73,9 +75,16 @@ def fresh_tables() -> dict[str, np.ndarray]:
     counter = np.zeros(layout.N_COUNTERS, np.int64)
     counter[[layout.DUE_FIRST, layout.DUE_LAST]] = -1
     counter[layout.N_EVENT_FREE] = CAPACITY
+    queue = np.zeros(1, layout.QUEUE_TYPE)
+    queue["mask"] = BUCKETS - 1
+    queue["bucket"] = queue["far"] = -1
+    queue["per_tick"] = 1.0 / (1e-7 * layout.TICKS_PER_S)
     return {
         **empty,
         "counter": counter,
+        "queue": queue,
+        "buckets": np.full(BUCKETS, -1, np.int32),
+        "run": np.zeros(CAPACITY, layout.HEAP_TYPE),
         "heap": np.zeros(CAPACITY, layout.HEAP_TYPE),
         "events": np.zeros(CAPACITY, layout.EVENT_TYPE),
         "event_free": np.arange(CAPACITY, dtype=np.int32),
@@ -104,8 +113,9 @@ def test_events_come_in_the_order_of_one_sorted_list(seed: int) -> None:
         if waiting == 0:
             asked.clear()
         kinds.append(kind)
-    # Few different delays, so that many events are at the same time, and lanes get some out of order.
-    delays = draw.choice([0.0, 1e-9, 2e-9, 5e-9, 1e-6], CAPACITY)
+    # Few different delays, so that many events are at the same time, lanes get some out of order, and some come long
+    # after the calendar's window.
+    delays = draw.choice([0.0, 1e-9, 2e-9, 5e-9, 1e-6, 1e-3], CAPACITY)
     made = fresh_tables()
     addresses = np.array([made[name].ctypes.data for name in tables.NAMES], np.int64)
     taken = np.zeros(CAPACITY, np.int64)
